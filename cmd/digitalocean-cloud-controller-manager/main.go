@@ -1,0 +1,119 @@
+// Command digitalocean-cloud-controller-manager connects a Kubernetes cluster
+// to DigitalOcean.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/cloud-provider/app"
+	cloudconfig "k8s.io/cloud-provider/app/config"
+	"k8s.io/cloud-provider/names"
+	"k8s.io/cloud-provider/options"
+	"k8s.io/component-base/cli"
+	cliflag "k8s.io/component-base/cli/flag"
+	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
+	_ "k8s.io/component-base/metrics/prometheus/clientgo" // metrics of the Kubernetes client
+	_ "k8s.io/component-base/metrics/prometheus/version"  // kubernetes_build_info
+	"k8s.io/klog/v2"
+
+	"digitalocean-cloud-controller-manager/digitalocean"
+	"digitalocean-cloud-controller-manager/internal/version"
+)
+
+func main() {
+	command, err := newCommand(genericapiserver.SetupSignalHandler())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(cli.Run(command))
+}
+
+func newCommand(stop <-chan struct{}) (*cobra.Command, error) {
+	opts, err := options.NewCloudControllerManagerOptions()
+	if err != nil {
+		return nil, fmt.Errorf("make options: %w", err)
+	}
+	preset(opts)
+	command := app.NewCloudControllerManagerCommand(opts, newCloud, app.DefaultInitFuncConstructors, names.CCMControllerAliases(), cliflag.NamedFlagSets{}, stop)
+	command.Use = "digitalocean-cloud-controller-manager"
+	command.Long = "The DigitalOcean cloud controller manager initialises Nodes from droplets, removes Nodes\n" +
+		"whose droplet is gone, and makes a load balancer for each Service of type LoadBalancer.\n" +
+		"Settings of DigitalOcean's side are environment variables; see docs/configuration.md."
+	command.PreRun = printVersion
+	// DigitalOcean's VPCs have no routes to configure; the framework would
+	// warn of it at each start.
+	if err := presetFlag(command, "configure-cloud-routes", "false"); err != nil {
+		return nil, err
+	}
+	return command, nil
+}
+
+// Presets, which are the defaults of the flags of these names. The framework's
+// make everything wait for the slowest call.
+const (
+	// concurrentSyncs: an Ensure mostly waits for DigitalOcean, so many
+	// Services at once cost nothing; the API's quota has its own guard.
+	concurrentServiceSyncs = 10
+	// A new Node costs three writes to Kubernetes, one after the other, and
+	// may wait some seconds for its droplet's addresses.
+	concurrentNodeSyncs = 50
+	// Looks at Nodes that are not ready are answered from one snapshot.
+	concurrentNodeLifecycleSyncs = 10
+	// 500 new Nodes are 1,500 writes: at the framework's 20 a second they
+	// would take over a minute. The API server's own priority and fairness
+	// protects it from more than it can do.
+	kubeAPIQPS   = 200
+	kubeAPIBurst = 400
+)
+
+func preset(opts *options.CloudControllerManagerOptions) {
+	opts.KubeCloudShared.CloudProvider.Name = digitalocean.ProviderName
+	opts.ServiceController.ConcurrentServiceSyncs = concurrentServiceSyncs
+	opts.NodeController.ConcurrentNodeSyncs = concurrentNodeSyncs
+	opts.NodeLifecycleController.ConcurrentNodeLifecycleSyncs = concurrentNodeLifecycleSyncs
+	opts.Generic.ClientConnection.QPS = kubeAPIQPS
+	opts.Generic.ClientConnection.Burst = kubeAPIBurst
+	// Their flags do nothing in this command.
+	opts.Webhook, opts.WebhookServing = nil, nil
+}
+
+// presetFlag sets the default of a flag for which the framework has no option.
+func presetFlag(command *cobra.Command, name, value string) error {
+	flag := command.Flags().Lookup(name)
+	if flag == nil {
+		return fmt.Errorf("the framework has no flag --%s any more", name)
+	}
+	flag.DefValue = value
+	return flag.Value.Set(value)
+}
+
+// printVersion answers --version with the manager's own version; the
+// framework's answer would be Kubernetes'.
+func printVersion(command *cobra.Command, _ []string) {
+	if flag := command.Flags().Lookup("version"); flag != nil && flag.Value.String() == "true" {
+		fmt.Fprintf(command.OutOrStdout(), "%s %s (commit %s)\n", command.Use, version.Version(), version.Commit())
+		os.Exit(0)
+	}
+}
+
+// newCloud makes the provider. It runs on every replica, before one of them
+// leads.
+func newCloud(config *cloudconfig.CompletedConfig) cloudprovider.Interface {
+	provider := config.ComponentConfig.KubeCloudShared.CloudProvider
+	cloud, err := cloudprovider.InitCloudProvider(provider.Name, provider.CloudConfigFile)
+	if err == nil && cloud == nil {
+		err = fmt.Errorf("--cloud-provider=%s: must be %s", provider.Name, digitalocean.ProviderName)
+	}
+	if err != nil {
+		// Neither a stack trace nor the usage: the message says what to mend.
+		klog.Flush()
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		os.Exit(1)
+	}
+	return cloud
+}

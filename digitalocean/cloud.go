@@ -1,0 +1,160 @@
+package digitalocean
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+
+	"k8s.io/client-go/informers"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"digitalocean-cloud-controller-manager/internal/annotation"
+	"digitalocean-cloud-controller-manager/internal/config"
+	"digitalocean-cloud-controller-manager/internal/doapi"
+	"digitalocean-cloud-controller-manager/internal/events"
+	"digitalocean-cloud-controller-manager/internal/instances"
+	"digitalocean-cloud-controller-manager/internal/inventory"
+	"digitalocean-cloud-controller-manager/internal/loadbalancer"
+	"digitalocean-cloud-controller-manager/internal/loadbalancer/reconciler"
+	"digitalocean-cloud-controller-manager/internal/version"
+)
+
+// ProviderName is the name under which the provider is registered, and the
+// scheme of its provider IDs.
+const ProviderName = "digitalocean"
+
+func init() {
+	cloudprovider.RegisterCloudProvider(ProviderName, newFromEnvironment)
+}
+
+// Cloud implements [cloudprovider.Interface].
+type Cloud struct {
+	config *config.Config
+	client *doapi.Client
+	clock  clock.WithTicker
+	region string
+	// started is true once the API has answered what is asked at start.
+	started atomic.Bool
+
+	kube      kubeAccess
+	instances *instances.Instances
+	balancers *reconciler.Reconciler
+}
+
+var (
+	_ cloudprovider.Interface    = (*Cloud)(nil)
+	_ cloudprovider.InformerUser = (*Cloud)(nil)
+)
+
+// newFromEnvironment is the provider's factory.
+func newFromEnvironment(cloudConfig io.Reader) (cloudprovider.Interface, error) {
+	if cloudConfig != nil {
+		klog.InfoS("The file of --cloud-config is not read: every setting is an environment variable")
+	}
+	settings, err := config.FromEnvironment(os.LookupEnv)
+	if err != nil {
+		return nil, fmt.Errorf("invalid settings:\n%w", err)
+	}
+	// The framework hands in no context: what runs in the background ends with
+	// the process.
+	return New(context.Background(), settings)
+}
+
+// New makes a provider. It asks the API whether the region exists: one that
+// doesn't is an error, while an API that can't be asked is not; it is then
+// asked again in the background.
+func New(ctx context.Context, settings *config.Config) (*Cloud, error) {
+	logger := klog.FromContext(ctx)
+	for _, note := range settings.Notes {
+		logger.Info("Setting could be used after a correction", "setting", note)
+	}
+	c := &Cloud{config: settings, clock: clock.RealClock{}}
+	var err error
+	if c.client, err = newClient(settings.API); err != nil {
+		return nil, err
+	}
+	if err := c.serve(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.findRegion(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func newClient(api config.API) (*doapi.Client, error) {
+	source := doapi.StaticToken(api.Token)
+	if api.TokenFile != "" {
+		source = doapi.FileToken(api.TokenFile)
+	}
+	metrics := doapi.NewMetrics()
+	if err := metrics.Register(legacyregistry.Register); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	return doapi.New(doapi.Options{
+		TokenSource: source, BaseURL: api.URL, Version: version.Version(), QPS: api.RateLimitQPS, Metrics: metrics,
+	})
+}
+
+// Initialize implements [cloudprovider.Interface]. It runs when the process
+// leads.
+func (c *Cloud) Initialize(clientBuilder cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
+	c.kube = newKubeAccess(clientBuilder, stop)
+	go c.watchToken(stop)
+}
+
+// SetInformers implements [cloudprovider.InformerUser]. The framework calls it
+// after Initialize and before any controller starts.
+func (c *Cloud) SetInformers(factory informers.SharedInformerFactory) {
+	nodes := factory.Core().V1().Nodes().Lister()
+	recorder := events.NewRecorder(c.kube.recorder, c.clock)
+	droplets := inventory.NewDroplets(c.client.Droplets, c.client.Account, instances.ClusterOf(nodes), c.clock)
+	go c.identify(droplets)
+	c.instances = instances.New(droplets, nodes, recorder, c.config.Nodes, instances.NewMetrics(legacyregistry.MustRegister), c.clock)
+	c.balancers = reconciler.New(reconciler.Options{
+		API: c.client.LoadBalancers, Droplets: droplets, Kube: c.kube.client, Recorder: recorder,
+		Defaults: annotation.Defaults{Type: c.config.DefaultLoadBalancerType},
+		Cluster:  c.cluster,
+	})
+}
+
+var errNotStarted = errors.New("the DigitalOcean API has not answered since the manager started")
+
+// cluster is what all load balancers share.
+func (c *Cloud) cluster() (loadbalancer.Cluster, error) {
+	if !c.started.Load() {
+		// The region may be wrong still.
+		return loadbalancer.Cluster{}, errNotStarted
+	}
+	return loadbalancer.Cluster{ID: c.config.ClusterID, Region: c.region, VPC: c.config.VPCID}, nil
+}
+
+// LoadBalancer implements [cloudprovider.Interface].
+func (c *Cloud) LoadBalancer() (cloudprovider.LoadBalancer, bool) { return c.balancers, true }
+
+// InstancesV2 implements [cloudprovider.Interface].
+func (c *Cloud) InstancesV2() (cloudprovider.InstancesV2, bool) { return c.instances, true }
+
+// Instances implements [cloudprovider.Interface]: InstancesV2 replaces it.
+func (c *Cloud) Instances() (cloudprovider.Instances, bool) { return nil, false }
+
+// Zones implements [cloudprovider.Interface]: DigitalOcean has none.
+func (c *Cloud) Zones() (cloudprovider.Zones, bool) { return nil, false }
+
+// Clusters implements [cloudprovider.Interface]: nothing uses it.
+func (c *Cloud) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
+
+// Routes implements [cloudprovider.Interface]: DigitalOcean's VPCs have none.
+func (c *Cloud) Routes() (cloudprovider.Routes, bool) { return nil, false }
+
+// ProviderName implements [cloudprovider.Interface].
+func (c *Cloud) ProviderName() string { return ProviderName }
+
+// HasClusterID implements [cloudprovider.Interface].
+func (c *Cloud) HasClusterID() bool { return true }

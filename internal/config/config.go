@@ -1,0 +1,90 @@
+// Package config holds the manager's settings: one [Config], read once at
+// start and validated as a whole, so that an operator sees everything that is
+// wrong in one go and no later code has to read the environment.
+package config
+
+import (
+	"net/url"
+	"time"
+
+	"digitalocean-cloud-controller-manager/internal/doapi"
+)
+
+// Load balancer types that DigitalOcean offers for a Service.
+const (
+	TypeRegional        = "REGIONAL"
+	TypeRegionalNetwork = "REGIONAL_NETWORK"
+)
+
+// Config is everything an operator can set. The zero value is not valid: make
+// one with [FromEnvironment].
+type Config struct {
+	// API says how DigitalOcean's API is reached.
+	API API
+	// Region is the slug of the region in which load balancers are made.
+	// Empty: asked of the droplet's metadata service at start.
+	Region string
+	// MetadataURL is the base of the droplet metadata service.
+	MetadataURL *url.URL
+	// ClusterID marks what the manager makes with the tag k8s:<ClusterID>.
+	// Empty: no such tag.
+	ClusterID string
+	// VPCID is the VPC (a UUID) of new load balancers. Empty: the region's
+	// default VPC.
+	VPCID string
+	// DefaultLoadBalancerType is the type of a new load balancer whose Service
+	// names none.
+	DefaultLoadBalancerType string
+	// Firewall is the public access firewall. Nil: none is managed.
+	Firewall *Firewall
+	// MetricsAddress is the host:port of a plain HTTP listener for /metrics.
+	// Empty: none.
+	MetricsAddress string
+	// DebugAddress is the host:port of a plain HTTP listener for /healthz and
+	// /readyz. Empty: none.
+	DebugAddress string
+	// Nodes are the settings of the node controllers.
+	Nodes Nodes
+	// Notes are what was odd in the settings but could be used.
+	Notes []string
+}
+
+// API says how DigitalOcean's API is reached.
+type API struct {
+	// Token is the API token. Exactly one of Token and TokenFile is set.
+	Token doapi.Token
+	// TokenFile is a file that holds the token and is read again when it
+	// changes.
+	TokenFile string
+	// URL is the API's base URL. Nil: DigitalOcean's.
+	URL *url.URL
+	// RateLimitQPS caps requests a second. Zero: no cap of ours.
+	RateLimitQPS float64
+}
+
+// Firewall names the DigitalOcean firewall that opens node ports to the
+// public, and the droplet tags it applies to.
+type Firewall struct {
+	Name string
+	Tags []string
+}
+
+// Nodes are the settings of the node controllers.
+type Nodes struct {
+	// DeletionBrake is how many Nodes may look gone at once before none of
+	// them is removed any more.
+	DeletionBrake Brake
+	// TagLabels are patterns of droplet tags that become Node labels.
+	TagLabels []string
+}
+
+// Brake bounds how many Nodes may be removed within its window.
+type Brake struct {
+	// Off lifts the brake: the operator's override.
+	Off bool
+	// Count and Percent are both exceeded before the brake acts.
+	Count   int
+	Percent int
+	// Window is the time over which removals are counted.
+	Window time.Duration
+}

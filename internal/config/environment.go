@@ -1,0 +1,310 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"digitalocean-cloud-controller-manager/internal/doapi"
+)
+
+// Environment variables. All but the ones marked as ours are those of the
+// public manager.
+const (
+	EnvToken        = "DO_ACCESS_TOKEN"
+	EnvTokenFile    = "DO_ACCESS_TOKEN_FILE" // ours
+	EnvAPIURL       = "DO_OVERRIDE_URL"
+	EnvRateLimit    = "DO_API_RATE_LIMIT_QPS"
+	EnvRegion       = "REGION"
+	EnvMetadataURL  = "DO_METADATA_URL" // ours
+	EnvClusterID    = "DO_CLUSTER_ID"
+	EnvVPCID        = "DO_CLUSTER_VPC_ID"
+	EnvDefaultType  = "DEFAULT_LB_TYPE"
+	EnvFirewallName = "PUBLIC_ACCESS_FIREWALL_NAME"
+	EnvFirewallTags = "PUBLIC_ACCESS_FIREWALL_TAGS"
+	EnvMetricsAddr  = "METRICS_ADDR"
+	EnvDebugAddr    = "DEBUG_ADDR"
+	EnvNodeBrake    = "NODE_DELETION_BRAKE"   // ours
+	EnvNodeTags     = "NODE_LABELS_FROM_TAGS" // ours
+)
+
+// defaultMetadataURL is the link-local address at which a droplet reaches its
+// metadata service.
+const defaultMetadataURL = "http://169.254.169.254/"
+
+// maxNameLength bounds a firewall's name and what follows "k8s:" in a tag:
+// the API takes up to 255 characters.
+const maxNameLength = 255
+
+var (
+	uuidPattern     = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	slugPattern     = regexp.MustCompile(`^[a-z0-9]+$`)
+	tagPattern      = regexp.MustCompile(`^[a-zA-Z0-9_:-]{1,255}$`)
+	firewallPattern = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]+$`)
+)
+
+// Problem is one setting that can't be used.
+type Problem struct {
+	// Setting is the environment variable.
+	Setting string
+	// Value is what was found, or empty where it is unset or secret.
+	Value string
+	// Allowed says what the setting takes.
+	Allowed string
+}
+
+// Error implements error: one line that names the setting, its value and what
+// is allowed.
+func (p *Problem) Error() string {
+	if p.Value == "" {
+		return fmt.Sprintf("%s: %s", p.Setting, p.Allowed)
+	}
+	return fmt.Sprintf("%s: %q is not valid: %s", p.Setting, p.Value, p.Allowed)
+}
+
+// FromEnvironment reads the settings from environment variables by lookup
+// (usually [os.LookupEnv]). A variable that is set but empty counts as unset,
+// as charts render it so. The error joins a [*Problem] for each setting that
+// can't be used.
+func FromEnvironment(lookup func(string) (string, bool)) (*Config, error) {
+	r := reader{lookup: lookup}
+	c := &Config{
+		API: API{
+			Token:        r.token(),
+			TokenFile:    r.text(EnvTokenFile),
+			URL:          r.httpURL(EnvAPIURL, ""),
+			RateLimitQPS: r.rate(EnvRateLimit),
+		},
+		Region:                  r.matching(EnvRegion, slugPattern, "a region slug such as nyc3: lower-case letters and digits"),
+		MetadataURL:             r.httpURL(EnvMetadataURL, defaultMetadataURL),
+		ClusterID:               r.clusterID(),
+		VPCID:                   r.matching(EnvVPCID, uuidPattern, "a VPC's UUID in lower case"),
+		DefaultLoadBalancerType: r.oneOf(EnvDefaultType, TypeRegionalNetwork, TypeRegional),
+		Firewall:                r.firewall(),
+		MetricsAddress:          r.address(EnvMetricsAddr),
+		DebugAddress:            r.address(EnvDebugAddr),
+		Nodes: Nodes{
+			DeletionBrake: r.brake(),
+			TagLabels:     r.tagPatterns(),
+		},
+	}
+	r.checkTokenSource(c.API)
+	c.Notes = r.notes
+	return c, errors.Join(r.problems...)
+}
+
+// reader gathers problems while settings are read, so that all are reported
+// at once.
+type reader struct {
+	lookup   func(string) (string, bool)
+	problems []error
+	notes    []string
+	// tokenRefused keeps a token that can't be used from being reported as
+	// missing as well.
+	tokenRefused bool
+}
+
+func (r *reader) refuse(setting, value, allowed string) {
+	r.problems = append(r.problems, &Problem{Setting: setting, Value: value, Allowed: allowed})
+}
+
+// text returns the variable's value without surrounding white space, which
+// files and editors leave behind.
+func (r *reader) text(name string) string {
+	v, _ := r.lookup(name)
+	return strings.TrimSpace(v)
+}
+
+func (r *reader) matching(name string, pattern *regexp.Regexp, allowed string) string {
+	v := r.text(name)
+	if v != "" && !pattern.MatchString(v) {
+		r.refuse(name, v, "must be "+allowed)
+	}
+	return v
+}
+
+func (r *reader) oneOf(name string, values ...string) string {
+	v := r.text(name)
+	if v == "" {
+		return values[0]
+	}
+	for _, allowed := range values {
+		if v == allowed {
+			return v
+		}
+	}
+	r.refuse(name, v, "must be one of "+strings.Join(values, ", "))
+	return v
+}
+
+func (r *reader) httpURL(name, fallback string) *url.URL {
+	v := r.text(name)
+	if v == "" {
+		v = fallback
+	}
+	if v == "" {
+		return nil
+	}
+	const allowed = "must be an http or https URL without path, query or user, such as https://api.example.com"
+	u, err := url.Parse(v)
+	switch {
+	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+	// The client library resolves some paths against the host alone, so a
+	// prefix would be lost for those.
+	case strings.Trim(u.Path, "/") != "":
+	default:
+		u.Path = "/"
+		return u
+	}
+	if u != nil && u.User != nil {
+		v = u.Redacted() // a password in a URL is a secret too
+	}
+	r.refuse(name, v, allowed)
+	return nil
+}
+
+func (r *reader) rate(name string) float64 {
+	v := r.text(name)
+	if v == "" {
+		return 0
+	}
+	qps, err := strconv.ParseFloat(v, 64)
+	// The upper bound also refuses NaN and infinities.
+	if err != nil || !(qps > 0 && qps <= 1000) {
+		r.refuse(name, v, "must be requests a second, a number above 0 and at most 1000")
+		return 0
+	}
+	return qps
+}
+
+func (r *reader) address(name string) string {
+	v := r.text(name)
+	if v == "" {
+		return ""
+	}
+	_, port, err := net.SplitHostPort(v)
+	if n, convErr := strconv.Atoi(port); err != nil || convErr != nil || n < 0 || n > 65535 {
+		r.refuse(name, v, "must be host:port or :port, with a port from 0 to 65535")
+	}
+	return v
+}
+
+func (r *reader) clusterID() string {
+	v := r.text(EnvClusterID)
+	if v != "" && (!tagPattern.MatchString(v) || len("k8s:"+v) > maxNameLength) {
+		r.refuse(EnvClusterID, v, "must be made of letters, digits, '_', '-' and ':', at most 251 of them, as it becomes part of a tag")
+	}
+	return v
+}
+
+func (r *reader) firewall() *Firewall {
+	name := r.text(EnvFirewallName)
+	tags := splitList(r.text(EnvFirewallTags))
+	switch {
+	case name == "" && len(tags) == 0:
+		return nil
+	case name == "":
+		r.refuse(EnvFirewallName, "", "must be set as well, since "+EnvFirewallTags+" is")
+		return nil
+	case len(tags) == 0:
+		r.refuse(EnvFirewallTags, "", "must be set as well, since "+EnvFirewallName+" is")
+		return nil
+	}
+	if !firewallPattern.MatchString(name) || len(name) > maxNameLength {
+		r.refuse(EnvFirewallName, name, "must start with a letter or digit and go on with letters, digits, '.' and '-', 2 to 255 in all")
+	}
+	for _, tag := range tags {
+		if !tagPattern.MatchString(tag) {
+			r.refuse(EnvFirewallTags, tag, "must be tags separated by commas, each of letters, digits, '_', '-' and ':', at most 255 of them")
+		}
+	}
+	return &Firewall{Name: name, Tags: tags}
+}
+
+func (r *reader) tagPatterns() []string {
+	patterns := splitList(r.text(EnvNodeTags))
+	for _, p := range patterns {
+		if _, err := path.Match(p, ""); err != nil {
+			r.refuse(EnvNodeTags, p, "must be tag patterns separated by commas, such as pool:* or env:prod")
+		}
+	}
+	return patterns
+}
+
+// Defaults of the brake on Node removals: a rolling replacement of a small
+// pool passes, a wrong token or an API that forgets things does not.
+const (
+	defaultBrakeCount   = 3
+	defaultBrakePercent = 20
+	defaultBrakeWindow  = time.Minute
+)
+
+func (r *reader) brake() Brake {
+	b := Brake{Count: defaultBrakeCount, Percent: defaultBrakePercent, Window: defaultBrakeWindow}
+	v := r.text(EnvNodeBrake)
+	switch {
+	case v == "":
+		return b
+	case v == "off":
+		b.Off = true
+		return b
+	}
+	count, percent, ok := strings.Cut(v, ",")
+	n, errCount := strconv.Atoi(strings.TrimSpace(count))
+	p, errPercent := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(percent), "%"))
+	if !ok || errCount != nil || errPercent != nil || n < 0 || p < 0 || p > 100 {
+		r.refuse(EnvNodeBrake, v, `must be "off" or a count and a percentage such as "3,20%"`)
+		return b
+	}
+	b.Count, b.Percent = n, p
+	return b
+}
+
+// token reads the token without showing it in any problem.
+func (r *reader) token() doapi.Token {
+	raw, _ := r.lookup(EnvToken)
+	if strings.TrimSpace(raw) == "" {
+		return doapi.Token{}
+	}
+	token, notes, err := doapi.NewToken(raw)
+	if err != nil {
+		r.refuse(EnvToken, "", err.Error())
+		r.tokenRefused = true
+	}
+	for _, note := range notes {
+		r.notes = append(r.notes, EnvToken+": "+note)
+	}
+	return token
+}
+
+func (r *reader) checkTokenSource(api API) {
+	switch {
+	case r.tokenRefused:
+	case api.Token.IsZero() && api.TokenFile == "":
+		r.refuse(EnvToken, "", "must hold a DigitalOcean API token, or "+EnvTokenFile+" the path of a file with one")
+	case !api.Token.IsZero() && api.TokenFile != "":
+		r.refuse(EnvTokenFile, api.TokenFile, "must not be set together with "+EnvToken)
+	}
+	if info, err := os.Stat(api.TokenFile); err == nil && info.IsDir() {
+		r.refuse(EnvTokenFile, api.TokenFile, "must be a file, not a directory")
+	}
+}
+
+// splitList splits at commas and forgives white space and empty entries.
+func splitList(s string) []string {
+	var list []string
+	for _, entry := range strings.Split(s, ",") {
+		if entry = strings.TrimSpace(entry); entry != "" {
+			list = append(list, entry)
+		}
+	}
+	return list
+}

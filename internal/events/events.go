@@ -1,0 +1,176 @@
+// Package events tells people what happens to their Nodes and Services, as
+// Kubernetes events. Every reason that the manager uses is declared here with
+// its meaning; the framework's own (EnsuredLoadBalancer, …) are not.
+package events
+
+import (
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+)
+
+// Component is the source of the manager's events.
+const Component = "digitalocean-cloud-controller-manager"
+
+// Reason is an event's reason.
+type Reason string
+
+// Reasons of events on Nodes.
+const (
+	DropletNotFound       Reason = "DropletNotFound"
+	NodeWithoutDroplet    Reason = "NodeWithoutDroplet"
+	DropletAmbiguous      Reason = "DropletAmbiguous"
+	DropletWithoutAddress Reason = "DropletWithoutAddress"
+	NodeAddressMismatch   Reason = "NodeAddressMismatch"
+	ForeignProviderID     Reason = "ForeignProviderID"
+	NodeNeverInitialized  Reason = "NodeNeverInitialized"
+	NodeDeletionBlocked   Reason = "NodeDeletionBlocked"
+)
+
+// Reasons of events on Services.
+const (
+	LoadBalancerConfigError   Reason = "LoadBalancerConfigError"
+	LoadBalancerCreated       Reason = "LoadBalancerCreated"
+	LoadBalancerUpdated       Reason = "LoadBalancerUpdated"
+	LoadBalancerAdopted       Reason = "LoadBalancerAdopted"
+	LoadBalancerNotFound      Reason = "LoadBalancerNotFound"
+	LoadBalancerErrored       Reason = "LoadBalancerErrored"
+	LoadBalancerImmutable     Reason = "LoadBalancerImmutable"
+	LoadBalancerDisowned      Reason = "LoadBalancerDisowned"
+	LoadBalancerRequestFailed Reason = "LoadBalancerRequestFailed"
+	NoEligibleBackends        Reason = "NoEligibleBackends"
+)
+
+// Reasons of events on the manager's lease.
+const (
+	TokenRefused Reason = "TokenRefused"
+)
+
+// Doc explains a reason in the documentation.
+type Doc struct {
+	Reason  Reason
+	Object  string
+	Type    string
+	Meaning string
+}
+
+// Docs documents every reason, in the order of the documentation.
+var Docs = []Doc{
+	{DropletNotFound, "Node", v1.EventTypeWarning, "No droplet has the Node's name or one of its addresses. The message lists what was compared. The look-up goes on."},
+	{NodeWithoutDroplet, "Node", v1.EventTypeWarning, "The same for more than ten minutes. The Node is never removed for that: remove it with `kubectl delete node` if its machine is gone."},
+	{DropletAmbiguous, "Node", v1.EventTypeWarning, "Several droplets have the Node's name, and its addresses don't tell which one it is. The message lists their ids."},
+	{DropletWithoutAddress, "Node", v1.EventTypeWarning, "The droplet has had no address for more than a minute."},
+	{NodeAddressMismatch, "Node", v1.EventTypeWarning, "The kubelet was started with a `--node-ip` that the droplet doesn't have; the framework keeps the Node tainted until they agree."},
+	{ForeignProviderID, "Node", v1.EventTypeWarning, "The Node's provider ID isn't `digitalocean://<droplet id>`. The Node is left alone: no look-up, no removal, no backend."},
+	{NodeNeverInitialized, "Node", v1.EventTypeWarning, "The kubelet registered without `--cloud-provider=external`, so nothing initialises the Node."},
+	{NodeDeletionBlocked, "Node", v1.EventTypeWarning, "Many Nodes look gone at once, so none is removed. See `NODE_DELETION_BRAKE`."},
+	{LoadBalancerConfigError, "Service", v1.EventTypeWarning, "Annotations or ports that can't be used, all of them at once. Nothing is sent to DigitalOcean until they are mended."},
+	{LoadBalancerCreated, "Service", v1.EventTypeNormal, "A load balancer was made."},
+	{LoadBalancerUpdated, "Service", v1.EventTypeNormal, "The load balancer was changed; the message lists what."},
+	{LoadBalancerAdopted, "Service", v1.EventTypeNormal, "A load balancer that was made for this Service before was found again."},
+	{LoadBalancerNotFound, "Service", v1.EventTypeWarning, "The load balancer of the id annotation doesn't exist any more; another one is used or made."},
+	{LoadBalancerErrored, "Service", v1.EventTypeWarning, "DigitalOcean failed to make the load balancer."},
+	{LoadBalancerImmutable, "Service", v1.EventTypeWarning, "What was changed can't be changed on a load balancer that exists."},
+	{LoadBalancerDisowned, "Service", v1.EventTypeNormal, "The load balancer is left alone, as the Service's disown annotation asks for."},
+	{LoadBalancerRequestFailed, "Service", v1.EventTypeWarning, "DigitalOcean refused a request or couldn't be asked; the message says who has to act."},
+	{NoEligibleBackends, "Service", v1.EventTypeWarning, "The load balancer has no droplet to send to; the message says why."},
+	{TokenRefused, "Lease", v1.EventTypeWarning, "DigitalOcean refuses the API token. Nothing works until it is replaced; a token file is read again by itself."},
+}
+
+// repeatAfter is when unchanged news is told again.
+const repeatAfter = 30 * time.Minute
+
+// Recorder sends events and keeps quiet about what it told already: the same
+// reason with the same message for the same object is repeated after half an
+// hour. It is safe for concurrent use.
+type Recorder struct {
+	sink  record.EventRecorder
+	clock clock.PassiveClock
+
+	mu   sync.Mutex
+	told map[topic]news
+}
+
+type topic struct {
+	uid    types.UID
+	name   string
+	reason Reason
+}
+
+type news struct {
+	message string
+	at      time.Time
+}
+
+// NewRecorder returns a recorder that sends to sink.
+func NewRecorder(sink record.EventRecorder, clock clock.PassiveClock) *Recorder {
+	return &Recorder{sink: sink, clock: clock, told: map[topic]news{}}
+}
+
+// Tell sends an event unless the same was told a short while ago. The type,
+// normal or warning, is the one that the reason is documented with.
+func (r *Recorder) Tell(object runtime.Object, reason Reason, message string) {
+	if r.isNews(object, reason, message) {
+		r.sink.Event(object, typeOf(reason), string(reason), message)
+	}
+}
+
+// Forget makes the next Tell of the reason for the object news again: call it
+// when the trouble is over.
+func (r *Recorder) Forget(object runtime.Object, reason Reason) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.told, topicOf(object, reason))
+}
+
+func (r *Recorder) isNews(object runtime.Object, reason Reason, message string) bool {
+	now := r.clock.Now()
+	key := topicOf(object, reason)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if old, ok := r.told[key]; ok && old.message == message && now.Sub(old.at) < repeatAfter {
+		return false
+	}
+	r.told[key] = news{message, now}
+	r.prune(now)
+	return true
+}
+
+// pruneAt bounds the memory of what was told.
+const pruneAt = 10_000
+
+func (r *Recorder) prune(now time.Time) {
+	if len(r.told) < pruneAt {
+		return
+	}
+	for key, old := range r.told {
+		if now.Sub(old.at) >= repeatAfter {
+			delete(r.told, key)
+		}
+	}
+}
+
+func topicOf(object runtime.Object, reason Reason) topic {
+	t := topic{reason: reason}
+	if ref, ok := object.(*v1.ObjectReference); ok {
+		t.uid, t.name = ref.UID, ref.Namespace+"/"+ref.Name
+	} else if accessor, err := meta.Accessor(object); err == nil {
+		t.uid, t.name = accessor.GetUID(), accessor.GetNamespace()+"/"+accessor.GetName()
+	}
+	return t
+}
+
+func typeOf(reason Reason) string {
+	for _, d := range Docs {
+		if d.Reason == reason {
+			return d.Type
+		}
+	}
+	return v1.EventTypeWarning
+}

@@ -1,0 +1,235 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/digitalocean/godo"
+	"golang.org/x/sync/singleflight"
+	"k8s.io/utils/clock"
+
+	"digitalocean-cloud-controller-manager/internal/doapi"
+)
+
+// ErrGone says that a droplet does not exist any more: DigitalOcean answered so
+// for this very id just now, while it still showed this cluster to the token
+// that asked.
+var ErrGone = errors.New("droplet does not exist")
+
+// ErrNotNow says that nothing is known that is fresh enough, and that asking
+// has to wait: too many calls were made for the same reason.
+var ErrNotNow = errors.New("not asked again yet, to spare the API's quota")
+
+// DropletAPI is the part of DigitalOcean's API that is read.
+type DropletAPI interface {
+	Get(context.Context, int) (*godo.Droplet, *godo.Response, error)
+	List(context.Context, *godo.ListOptions) ([]godo.Droplet, *godo.Response, error)
+	ListWithGPUs(context.Context, *godo.ListOptions) ([]godo.Droplet, *godo.Response, error)
+	ListByName(context.Context, string, *godo.ListOptions) ([]godo.Droplet, *godo.Response, error)
+	ListByTag(context.Context, string, *godo.ListOptions) ([]godo.Droplet, *godo.Response, error)
+}
+
+// AccountAPI tells whose the token is.
+type AccountAPI interface {
+	Get(context.Context) (*godo.Account, *godo.Response, error)
+}
+
+// callTimeout bounds one look-up, however many calls it takes: the framework
+// sets no deadline.
+const callTimeout = time.Minute
+
+// Droplets is the snapshot of droplets. It is safe for concurrent use.
+type Droplets struct {
+	api     DropletAPI
+	account AccountAPI
+	clock   clock.PassiveClock
+	cluster Cluster
+	flights singleflight.Group
+
+	mu    sync.Mutex
+	index *index
+	// listed is when the newest plain list was begun, listedAll when one was
+	// that had GPU droplets too; zero: never.
+	listed, listedAll time.Time
+	// total is how many droplets a plain list holds; zero: unknown.
+	total int
+	// gpus is how many GPU droplets there are, known when gpusListed.
+	gpus       int
+	gpusListed bool
+	// watch paces the look at droplets whose Nodes are not ready, doubt that
+	// at droplets which seem to be gone.
+	watch, doubt pace
+	doubts       map[int]backoff
+	misses       map[string]miss
+	// owner is the account and team that showed this process the cluster.
+	owner string
+}
+
+// Cluster tells which droplets belong to the cluster, by what its Nodes say
+// just now. All functions are cheap.
+type Cluster struct {
+	// Known are the ids of the droplets of all Nodes.
+	Known func() []int
+	// Unready are the ids of the droplets of Nodes that are not ready.
+	Unready func() []int
+	// Unnamed is how many Nodes wait for their droplet to be found.
+	Unnamed func() int
+}
+
+// The paces of reading. A Node that is not ready is looked at every ten
+// seconds; when there are many, the whole of them costs no more than that.
+const (
+	watchInterval = 10 * time.Second
+	watchBurst    = 6
+	doubtInterval = 10 * time.Second
+	doubtBurst    = 40
+)
+
+// NewDroplets makes a snapshot that is filled as it is asked.
+func NewDroplets(api DropletAPI, account AccountAPI, cluster Cluster, clock clock.PassiveClock) *Droplets {
+	return &Droplets{
+		api: api, account: account, cluster: cluster, clock: clock,
+		index: newIndex(), doubts: map[int]backoff{}, misses: map[string]miss{},
+		watch: pace{interval: watchInterval, burst: watchBurst},
+		doubt: pace{interval: doubtInterval, burst: doubtBurst},
+	}
+}
+
+// Get returns the droplet as it was at most maxAge ago. peers are the ids for
+// which the same will be asked soon: when a list of all droplets is cheaper
+// than to ask for each, it is read instead.
+//
+// The error is [ErrGone] only on the API's definite word; any other error
+// leaves open whether the droplet exists.
+func (d *Droplets) Get(ctx context.Context, id int, maxAge time.Duration, peers func() []int) (Droplet, error) {
+	if droplet, ok := d.cached(id, maxAge); ok {
+		return droplet, nil
+	}
+	return d.read(ctx, id, maxAge, peers(), nil)
+}
+
+// read asks the API in the cheaper way and books the calls on the pace, if
+// there is one.
+func (d *Droplets) read(ctx context.Context, id int, maxAge time.Duration, peers []int, p *pace) (Droplet, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if d.listIsCheaper(id, maxAge, peers) {
+		// What a list lacks is looked at one by one: absence from a list means
+		// nothing, as lists lag behind and hold no GPU droplets.
+		if err := d.list(ctx, maxAge, p); err != nil {
+			return Droplet{}, fmt.Errorf("list droplets: %w", err)
+		}
+		if droplet, ok := d.cached(id, maxAge); ok {
+			return droplet, nil
+		}
+	}
+	return d.get(ctx, id, p)
+}
+
+// Watch returns the droplet of a Node that is not ready. It is at most ten
+// seconds old when the droplet is one of few, and may be older when many are
+// watched, so that watching costs a call each ten seconds on average and no
+// more. The error is [ErrGone] as for Get, and [ErrNotNow] when nothing is
+// known and asking has to wait.
+func (d *Droplets) Watch(ctx context.Context, id int) (Droplet, error) {
+	p, doubted, allowed := d.watchPace(id)
+	// What was known before the API said "not found" is no answer any more.
+	if droplet, ok := d.cached(id, watchInterval); ok && !doubted {
+		return droplet, nil
+	}
+	if !allowed {
+		if droplet, ok := d.cached(id, maxWatchAge); ok && !doubted {
+			return droplet, nil
+		}
+		return Droplet{}, fmt.Errorf("droplet %d: %w", id, ErrNotNow)
+	}
+	return d.read(ctx, id, watchInterval, d.cluster.Unready(), p)
+}
+
+// maxWatchAge is how old an answer about a droplet may be that is watched
+// together with many others.
+const maxWatchAge = 10 * time.Minute
+
+// watchPace is the pace that applies to a droplet that is watched.
+func (d *Droplets) watchPace(id int) (p *pace, doubted, allowed bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.clock.Now()
+	doubt, doubted := d.doubts[id]
+	if !doubted {
+		return &d.watch, false, d.watch.allowed(now)
+	}
+	return &d.doubt, true, !now.Before(doubt.next) && d.doubt.allowed(now)
+}
+
+// Cached returns what is known of a droplet, however old.
+func (d *Droplets) Cached(id int) (Droplet, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	droplet, ok := d.index.byID[id]
+	return droplet, ok
+}
+
+// Statistics describes the snapshot.
+type Statistics struct {
+	// Droplets is how many are known.
+	Droplets int
+	// Listed is when the newest whole list was begun; zero: never.
+	Listed time.Time
+}
+
+// Statistics describes the snapshot as it is.
+func (d *Droplets) Statistics() Statistics {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return Statistics{Droplets: len(d.index.byID), Listed: d.listed}
+}
+
+func (d *Droplets) cached(id int, maxAge time.Duration) (Droplet, bool) {
+	droplet, ok := d.Cached(id)
+	return droplet, ok && d.clock.Since(droplet.Read) <= maxAge
+}
+
+// get asks for one droplet; several callers for the same one share the answer.
+func (d *Droplets) get(ctx context.Context, id int, p *pace) (Droplet, error) {
+	v, err, _ := d.flights.Do(fmt.Sprint("get ", id), func() (any, error) {
+		return d.getNow(ctx, id, p)
+	})
+	if err != nil {
+		return Droplet{}, err
+	}
+	return v.(Droplet), nil
+}
+
+func (d *Droplets) getNow(ctx context.Context, id int, p *pace) (Droplet, error) {
+	read := d.clock.Now()
+	d.book(p, 1)
+	answer, _, err := d.api.Get(ctx, id)
+	switch {
+	case doapi.IsNotFound(err):
+		return Droplet{}, d.confirmGone(ctx, id, err)
+	case err != nil:
+		return Droplet{}, fmt.Errorf("get droplet %d: %w", id, err)
+	case answer == nil || answer.ID != id:
+		return Droplet{}, fmt.Errorf("get droplet %d: the API answered with something else", id)
+	}
+	droplet := fromAPI(answer, read)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.index.put(droplet)
+	delete(d.doubts, id)
+	return droplet, nil
+}
+
+// book counts calls on a pace; without one they are not paced.
+func (d *Droplets) book(p *pace, calls int) {
+	if p == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p.spend(d.clock.Now(), calls)
+}

@@ -1,0 +1,265 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/digitalocean/godo"
+
+	"digitalocean-cloud-controller-manager/internal/doapi"
+)
+
+// pageSize is how many droplets a page of a list holds at most.
+const pageSize = 200
+
+// pagesFor is how many calls a list of n objects takes.
+func pagesFor(n int) int { return max(1, (n+pageSize-1)/pageSize) }
+
+// listIsCheaper compares the calls of a list with those of asking for each of
+// the droplets that are due: id, and those peers of which too old a state is
+// known.
+func (d *Droplets) listIsCheaper(id int, maxAge time.Duration, peers []int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.index.byID[id].GPU != "" && d.gpusListed {
+		// It isn't in a plain list; only many of its kind are worth one.
+		return d.due(maxAge, peers, true) > d.listCost()
+	}
+	due := d.due(maxAge, peers, false)
+	if !slices.Contains(peers, id) {
+		due++
+	}
+	return due > d.listCost()
+}
+
+// due counts the peers whose known state is older than maxAge.
+func (d *Droplets) due(maxAge time.Duration, peers []int, gpusOnly bool) int {
+	due := 0
+	for _, id := range peers {
+		droplet, ok := d.index.byID[id]
+		if gpusOnly && droplet.GPU == "" {
+			continue
+		}
+		if !ok || d.clock.Since(droplet.Read) > maxAge {
+			due++
+		}
+	}
+	return due
+}
+
+// listCost is how many calls a list will take. While nothing was listed yet,
+// it is unknown, and the first page is worth a try as it tells.
+func (d *Droplets) listCost() int {
+	if d.total == 0 {
+		return 1
+	}
+	cost := pagesFor(d.total)
+	if tag := d.sharedTag(); tag != "" {
+		cost = pagesFor(len(d.cluster.Known()))
+	}
+	if d.gpus > 0 && d.clusterHasGPUs() {
+		cost += pagesFor(d.gpus)
+	}
+	return cost
+}
+
+// list refreshes what is known of the cluster's droplets by a list: of all
+// droplets, of those with the tag that they share, or only the first page where
+// the rest turns out to be too many strangers'. Callers at the same time share
+// it.
+func (d *Droplets) list(ctx context.Context, maxAge time.Duration, p *pace) error {
+	_, err, _ := d.flights.Do("list", func() (any, error) {
+		if d.within(maxAge, &d.listed) {
+			return nil, nil // by whoever was just before us
+		}
+		d.mu.Lock()
+		cost := d.listCost()
+		tag := d.sharedTag()
+		d.mu.Unlock()
+		d.book(p, cost)
+		begun := d.clock.Now()
+		if worthwhile, err := d.probe(ctx, begun); err != nil || !worthwhile {
+			return nil, err
+		}
+		if err := d.listPlain(ctx, begun, tag); err != nil {
+			return nil, err
+		}
+		return nil, d.listMissingGPUs(ctx, begun)
+	})
+	return err
+}
+
+// listAll reads every droplet that there is, to find one of which neither id
+// nor name is known.
+func (d *Droplets) listAll(ctx context.Context, maxAge time.Duration) error {
+	_, err, _ := d.flights.Do("list all", func() (any, error) {
+		if d.within(maxAge, &d.listedAll) {
+			return nil, nil
+		}
+		begun := d.clock.Now()
+		// GPU droplets first: "listed" then means that they are known too.
+		if err := d.listGPUs(ctx, begun); err != nil {
+			return nil, err
+		}
+		if err := d.listPlain(ctx, begun, ""); err != nil {
+			return nil, err
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.listedAll = begun
+		return nil, nil
+	})
+	return err
+}
+
+func (d *Droplets) within(maxAge time.Duration, at *time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !at.IsZero() && d.clock.Since(*at) < maxAge
+}
+
+func (d *Droplets) listPlain(ctx context.Context, begun time.Time, tag string) error {
+	list := d.api.List
+	if tag != "" {
+		list = func(ctx context.Context, o *godo.ListOptions) ([]godo.Droplet, *godo.Response, error) {
+			return d.api.ListByTag(ctx, tag, o)
+		}
+	}
+	droplets, err := doapi.ListAll(ctx, list, dropletID)
+	if err != nil {
+		return err
+	}
+	d.store(droplets, begun, tag == "")
+	return nil
+}
+
+// probe reads the first page when the number of droplets is unknown, and tells
+// whether the rest is worth reading.
+func (d *Droplets) probe(ctx context.Context, begun time.Time) (worthwhile bool, err error) {
+	d.mu.Lock()
+	known := d.total > 0
+	d.mu.Unlock()
+	if known {
+		return true, nil
+	}
+	droplets, resp, err := d.api.List(ctx, &godo.ListOptions{Page: 1, PerPage: pageSize})
+	if err != nil {
+		return false, err
+	}
+	if resp.Meta == nil {
+		return false, fmt.Errorf("the answer has no meta.total")
+	}
+	d.mu.Lock()
+	d.total = resp.Meta.Total
+	for i := range droplets {
+		d.index.put(fromAPI(&droplets[i], begun))
+	}
+	wanted := len(d.cluster.Known()) + d.cluster.Unnamed()
+	pages := pagesFor(d.total)
+	d.mu.Unlock()
+	if pages == 1 && len(droplets) == resp.Meta.Total {
+		d.store(droplets, begun, true)
+		return false, d.listMissingGPUs(ctx, begun)
+	}
+	return wanted > pages, nil
+}
+
+func (d *Droplets) store(droplets []godo.Droplet, begun time.Time, whole bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range droplets {
+		droplet := fromAPI(&droplets[i], begun)
+		d.index.put(droplet)
+		delete(d.doubts, droplet.ID)
+	}
+	if !whole {
+		return
+	}
+	d.listed, d.total = begun, max(1, len(droplets))
+	// Forget strangers' droplets that went away. Those of the cluster stay
+	// until somebody asks for them, as absence from a list proves nothing.
+	known := d.cluster.Known()
+	for id, droplet := range d.index.byID {
+		if droplet.Read.Before(begun) && droplet.GPU == "" && !slices.Contains(known, id) {
+			d.index.remove(id)
+		}
+	}
+}
+
+// listMissingGPUs reads the droplets with GPUs, which a plain list leaves out,
+// when the cluster has some or it isn't known yet whether it has.
+func (d *Droplets) listMissingGPUs(ctx context.Context, begun time.Time) error {
+	d.mu.Lock()
+	wanted := d.clusterHasGPUs() || (!d.gpusListed && d.missing(begun) > 1)
+	d.mu.Unlock()
+	if !wanted {
+		return nil
+	}
+	return d.listGPUs(ctx, begun)
+}
+
+func (d *Droplets) listGPUs(ctx context.Context, begun time.Time) error {
+	droplets, err := doapi.ListAll(ctx, d.api.ListWithGPUs, dropletID)
+	if err != nil {
+		return fmt.Errorf("with GPUs: %w", err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.gpus, d.gpusListed = len(droplets), true
+	for i := range droplets {
+		droplet := fromAPI(&droplets[i], begun)
+		if droplet.GPU == "" {
+			droplet.GPU = droplet.Size
+		}
+		d.index.put(droplet)
+	}
+	return nil
+}
+
+// missing counts the cluster's droplets that were not read since begun.
+func (d *Droplets) missing(begun time.Time) int {
+	n := 0
+	for _, id := range d.cluster.Known() {
+		if droplet, ok := d.index.byID[id]; !ok || droplet.Read.Before(begun) {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *Droplets) clusterHasGPUs() bool {
+	for _, id := range d.cluster.Known() {
+		if d.index.byID[id].GPU != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// sharedTag is a tag that every droplet of the cluster carries, when a list by
+// it takes fewer calls than one of all droplets; else empty.
+func (d *Droplets) sharedTag() string {
+	known := d.cluster.Known()
+	if pagesFor(d.total) <= pagesFor(len(known)) || d.clusterHasGPUs() {
+		return ""
+	}
+	var shared []string
+	for i, id := range known {
+		droplet, ok := d.index.byID[id]
+		if !ok {
+			return ""
+		}
+		if i == 0 {
+			shared = slices.Clone(droplet.Tags)
+		}
+		shared = slices.DeleteFunc(shared, func(t string) bool { return !slices.Contains(droplet.Tags, t) })
+	}
+	if len(shared) == 0 {
+		return ""
+	}
+	return slices.Min(shared)
+}
+
+func dropletID(d godo.Droplet) int { return d.ID }

@@ -1,0 +1,105 @@
+package simulator
+
+import (
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// Option changes how New sets up a simulator.
+type Option func(*config)
+
+type config struct {
+	clock    clock.PassiveClock
+	seed     int64
+	settings Settings
+	tokens   []teamToken
+	faults   []Fault
+}
+
+type teamToken struct{ token, team string }
+
+// WithToken makes the token one of the team's; an empty team is "default". It
+// may be repeated. As soon as one token is given, all others are answered 401.
+// The first token's team is where AddDroplet and AddCertificate put what names
+// no team.
+func WithToken(token, team string) Option {
+	if team == "" {
+		team = defaultTeam
+	}
+	return func(c *config) { c.tokens = append(c.tokens, teamToken{token, team}) }
+}
+
+// WithLoadBalancerActivation sets how long a load balancer is new before it is
+// active and has its address. Default 0: it is active when it is next read.
+func WithLoadBalancerActivation(d time.Duration) Option {
+	return func(c *config) { c.settings.LoadBalancerActivation = d }
+}
+
+// WithDropletActivation sets how long a droplet made through the API is new
+// before it is active and has its addresses. Default 0. Droplets added with
+// AddDroplet are active at once.
+func WithDropletActivation(d time.Duration) Option {
+	return func(c *config) { c.settings.DropletActivation = d }
+}
+
+// WithActionDuration sets how long a droplet action is in progress. Default 0:
+// it has completed when it is next read.
+func WithActionDuration(d time.Duration) Option {
+	return func(c *config) { c.settings.ActionDuration = d }
+}
+
+// WithBusyWindow sets how long after each write a load balancer refuses the
+// next one with 403. Default 0.
+func WithBusyWindow(d time.Duration) Option {
+	return func(c *config) { c.settings.BusyWindow = d }
+}
+
+// WithResizeInterval sets how long after changing its size_unit a load balancer
+// refuses to change it again. Default one minute, as in life; 0 is no limit.
+func WithResizeInterval(d time.Duration) Option {
+	return func(c *config) { c.settings.ResizeInterval = d }
+}
+
+// WithRateLimit sets the requests that each token has in a sliding hour and in
+// a sliding minute. Default 5000 and 250; 0 is without limit.
+func WithRateLimit(perHour, perMinute int) Option {
+	return func(c *config) {
+		c.settings.RateLimitPerHour, c.settings.RateLimitPerMinute = perHour, perMinute
+	}
+}
+
+// WithHiddenLoadBalancerTags leaves the tags of load balancers out of answers.
+// Public reports disagree whether the API shows them.
+func WithHiddenLoadBalancerTags() Option {
+	return func(c *config) { c.settings.HideLoadBalancerTags = true }
+}
+
+// WithClock sets the time that everything but delays goes by. Default: the
+// system's clock.
+func WithClock(clock clock.PassiveClock) Option {
+	return func(c *config) { c.clock = clock }
+}
+
+// WithSeed sets the seed of ids and of the probability of faults. Default 1.
+func WithSeed(seed int64) Option {
+	return func(c *config) { c.seed = seed }
+}
+
+// WithLatency delays every answer of the API after the request took effect, in
+// real time. Default 0.
+func WithLatency(d time.Duration) Option {
+	return func(c *config) { c.settings.Latency = d }
+}
+
+// WithFault adds a fault from the start. It may be repeated; see AddFault.
+func WithFault(f Fault) Option {
+	return func(c *config) { c.faults = append(c.faults, f) }
+}
+
+// WithMetadataDroplet makes the metadata service answer for this droplet. By
+// default it answers for the one that the header X-Simulator-Droplet of a
+// request names, else for the oldest.
+func WithMetadataDroplet(id int) Option {
+	return func(c *config) { c.settings.MetadataDroplet = id }
+}

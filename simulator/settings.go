@@ -1,0 +1,143 @@
+package simulator
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Settings are the knobs that can be turned while the simulator runs. Their
+// meaning is told at the options of the same name.
+type Settings struct {
+	LoadBalancerActivation time.Duration
+	DropletActivation      time.Duration
+	ActionDuration         time.Duration
+	BusyWindow             time.Duration
+	ResizeInterval         time.Duration
+	Latency                time.Duration
+	RateLimitPerHour       int
+	RateLimitPerMinute     int
+	// RejectTokens answers every token with 401.
+	RejectTokens         bool
+	HideLoadBalancerTags bool
+	// MetadataDroplet is the id of the droplet whose metadata is served; 0: see
+	// WithMetadataDroplet.
+	MetadataDroplet int
+}
+
+func defaultSettings() Settings {
+	return Settings{
+		ResizeInterval:     time.Minute,
+		RateLimitPerHour:   defaultPerHour,
+		RateLimitPerMinute: defaultPerMinute,
+	}
+}
+
+// SettingsPatch changes the settings whose members are not nil. In JSON,
+// durations are strings like "1m30s".
+type SettingsPatch struct {
+	LoadBalancerActivation *Duration `json:"load_balancer_activation,omitempty"`
+	DropletActivation      *Duration `json:"droplet_activation,omitempty"`
+	ActionDuration         *Duration `json:"action_duration,omitempty"`
+	BusyWindow             *Duration `json:"busy_window,omitempty"`
+	ResizeInterval         *Duration `json:"resize_interval,omitempty"`
+	Latency                *Duration `json:"latency,omitempty"`
+	RateLimitPerHour       *int      `json:"rate_limit_per_hour,omitempty"`
+	RateLimitPerMinute     *int      `json:"rate_limit_per_minute,omitempty"`
+	RejectTokens           *bool     `json:"reject_tokens,omitempty"`
+	HideLoadBalancerTags   *bool     `json:"hide_load_balancer_tags,omitempty"`
+	MetadataDroplet        *int      `json:"metadata_droplet,omitempty"`
+}
+
+// Duration is a time.Duration that is written in JSON as "1m30s".
+type Duration time.Duration
+
+// MarshalJSON writes the duration as time.Duration prints it.
+func (d Duration) MarshalJSON() ([]byte, error) {
+	return json.Marshal(time.Duration(d).String())
+}
+
+// UnmarshalJSON reads what time.ParseDuration reads.
+func (d *Duration) UnmarshalJSON(data []byte) error {
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return errors.New(`a duration has to be a string like "1m30s"`)
+	}
+	parsed, err := time.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("parse duration: %w", err)
+	}
+	if parsed < 0 {
+		return fmt.Errorf("duration %s is negative", text)
+	}
+	*d = Duration(parsed)
+	return nil
+}
+
+// Settings returns the settings as they are now.
+func (s *Simulator) Settings() Settings {
+	s.lock()
+	defer s.mu.Unlock()
+	return s.settings
+}
+
+// ChangeSettings applies a patch. What has its time already (a load balancer on
+// its way to active) keeps it.
+func (s *Simulator) ChangeSettings(p SettingsPatch) {
+	s.lock()
+	defer s.mu.Unlock()
+	c := &s.settings
+	setDuration(&c.LoadBalancerActivation, p.LoadBalancerActivation)
+	setDuration(&c.DropletActivation, p.DropletActivation)
+	setDuration(&c.ActionDuration, p.ActionDuration)
+	setDuration(&c.BusyWindow, p.BusyWindow)
+	setDuration(&c.ResizeInterval, p.ResizeInterval)
+	setDuration(&c.Latency, p.Latency)
+	set(&c.RateLimitPerHour, p.RateLimitPerHour)
+	set(&c.RateLimitPerMinute, p.RateLimitPerMinute)
+	set(&c.RejectTokens, p.RejectTokens)
+	set(&c.HideLoadBalancerTags, p.HideLoadBalancerTags)
+	set(&c.MetadataDroplet, p.MetadataDroplet)
+}
+
+// RejectTokens makes every token answer 401, or ends that.
+func (s *Simulator) RejectTokens(reject bool) {
+	s.ChangeSettings(SettingsPatch{RejectTokens: &reject})
+}
+
+// set overwrites dst with what v points to, if anything.
+func set[T any](dst *T, v *T) {
+	if v != nil {
+		*dst = *v
+	}
+}
+
+func setDuration(dst *time.Duration, v *Duration) {
+	if v != nil {
+		*dst = time.Duration(*v)
+	}
+}
+
+// asPatch shows the settings in the form in which they are changed.
+func (c Settings) asPatch() SettingsPatch {
+	duration := func(d time.Duration) *Duration { return new(Duration(d)) }
+	return SettingsPatch{
+		LoadBalancerActivation: duration(c.LoadBalancerActivation),
+		DropletActivation:      duration(c.DropletActivation),
+		ActionDuration:         duration(c.ActionDuration),
+		BusyWindow:             duration(c.BusyWindow),
+		ResizeInterval:         duration(c.ResizeInterval),
+		Latency:                duration(c.Latency),
+		RateLimitPerHour:       &c.RateLimitPerHour,
+		RateLimitPerMinute:     &c.RateLimitPerMinute,
+		RejectTokens:           &c.RejectTokens,
+		HideLoadBalancerTags:   &c.HideLoadBalancerTags,
+		MetadataDroplet:        &c.MetadataDroplet,
+	}
+}
+
+var (
+	_ json.Marshaler   = Duration(0)
+	_ json.Unmarshaler = (*Duration)(nil)
+)
