@@ -30,7 +30,26 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(cli.Run(command))
+	os.Exit(run(command))
+}
+
+// run is cli.Run, but tells each error once: the framework has told those that
+// come after the flags.
+func run(command *cobra.Command) int {
+	told := false
+	printOrGoOn := command.PreRun
+	command.PreRun = func(command *cobra.Command, args []string) {
+		printOrGoOn(command, args)
+		told = true
+	}
+	err := cli.RunNoErrOutput(command)
+	if err == nil {
+		return 0
+	}
+	if !told {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+	}
+	return 1
 }
 
 func newCommand(stop <-chan struct{}) (*cobra.Command, error) {

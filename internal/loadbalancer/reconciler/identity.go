@@ -64,6 +64,9 @@ func (r *Reconciler) locateByName(ctx context.Context, svc *v1.Service, spec ann
 	for i := range found {
 		if isOwn(svc, &found[i]) {
 			r.setID(svc, found[i].ID)
+			if spec.LoadBalancerID != found[i].ID {
+				r.recorder.Tell(svc, events.LoadBalancerAdopted, fmt.Sprintf("Found load balancer %s (%s), which was made for this Service before.", found[i].Name, found[i].ID))
+			}
 			return &found[i], nil
 		}
 	}

@@ -1,0 +1,68 @@
+# Everything that a contributor or CI runs. `make help` lists it.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+PACKAGE := digitalocean-cloud-controller-manager
+LDFLAGS := -s -w -X $(PACKAGE)/internal/version.version=$(VERSION) -X $(PACKAGE)/internal/version.commit=$(COMMIT)
+# Packages of the tests against a real control plane.
+E2E     := ./test/e2e/...
+TOOLS   := go tool -modfile=hack/tools/go.mod
+# Arguments of `make sandbox` and `make e2e`.
+ARGS    ?=
+
+##@ Use
+
+.PHONY: sandbox
+sandbox: build ## Try it: a cluster, DigitalOcean's API and the manager on this machine (ARGS=--help tells more).
+	bin/ccmctl sandbox $(ARGS)
+
+.PHONY: build
+build: ## Build every program into bin/.
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+
+##@ Check
+
+.PHONY: test
+test: lint unit e2e ## Everything that must pass: lint, unit and end-to-end tests.
+
+.PHONY: lint
+lint: ## gofmt, go vet and staticcheck.
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [[ -n $$unformatted ]]; then echo "not gofmt'ed: $$unformatted"; exit 1; fi
+	go vet ./...
+	$(TOOLS) staticcheck ./...
+
+.PHONY: unit
+unit: ## Tests that need nothing but Go.
+	go test -race $$(go list ./... | grep -v /test/e2e)
+
+.PHONY: e2e
+e2e: controlplane ## Tests of the built manager against a real kube-apiserver, etcd and the simulator.
+	go test -race -count=1 -timeout 25m -parallel 3 $(ARGS) $(E2E)
+
+.PHONY: controlplane
+controlplane: ## Build etcd, kube-apiserver and kubectl, once, into the user's cache (CONTROLPLANE=download fetches them).
+	@go run ./cmd/ccmctl controlplane >/dev/null
+
+##@ Change
+
+.PHONY: generate
+generate: ## Write the documents that are made from the code.
+	go test ./internal/annotation ./internal/events -run Documentation -update
+
+.PHONY: format
+format: ## Format the code.
+	gofmt -w $$(git ls-files '*.go')
+
+.PHONY: clean
+clean: ## Remove what was built here (the control plane in the user's cache stays).
+	rm -rf bin dist
+
+.PHONY: help
+help: ## Show this help.
+	@awk 'BEGIN {FS = ":.*##"; printf "make TARGET [ARGS=...]\n"} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z0-9-]+:.*##/ {printf "  %-13s%s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,0 +1,11 @@
+package annotation
+
+import (
+	"testing"
+
+	"digitalocean-cloud-controller-manager/internal/golden"
+)
+
+func TestDocumentationIsCurrent(t *testing.T) {
+	golden.Check(t, "../../docs/annotations.md", Document())
+}

@@ -1,0 +1,10 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+)
+
+func ensureDownloaded(context.Context, Options, *reporter) (Assets, error) {
+	return Assets{}, errors.ErrUnsupported
+}

@@ -1,0 +1,70 @@
+package sandbox
+
+import (
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"text/template"
+
+	"digitalocean-cloud-controller-manager/simulator"
+)
+
+// helpTemplate is what a person reads once everything is up.
+var helpTemplate = template.Must(template.New("help").Parse(`
+In another terminal:
+
+  export KUBECONFIG={{.Kubeconfig}}
+{{- if .KubectlDir}}
+  export PATH="$PATH:{{.KubectlDir}}"
+{{- end}}
+
+  kubectl get nodes -o wide
+  kubectl get service {{.Service}}
+  kubectl describe service {{.Service}}
+  # Its load balancer goes with it:
+  kubectl delete service {{.Service}}
+
+DigitalOcean is at {{.API}}. In place of its console:
+
+  # {{.StopNode}}'s droplet is switched off and on; the Node is tainted meanwhile:
+  curl -X POST {{.Control}}droplets/{{.Stop}}/stop
+  curl -X POST {{.Control}}droplets/{{.Stop}}/start
+  # {{.DeleteNode}}'s droplet is destroyed; the Node goes too, once it is two minutes old:
+  curl -X DELETE {{.Control}}droplets/{{.Delete}}
+  # What the manager asked of the API, and the API itself:
+  curl {{.Control}}requests
+  curl -H "Authorization: Bearer {{.Token}}" {{.API}}/v2/load_balancers
+
+The manager's log: {{.Log}}
+Ctrl-C stops everything and removes the files.
+
+`))
+
+type helpData struct {
+	Kubeconfig, KubectlDir, Service, API, Control, Token, Log string
+	Stop, Delete                                              int
+	StopNode, DeleteNode                                      string
+}
+
+func (s *session) help() string {
+	ids := slices.Sorted(maps.Keys(s.nodes))
+	first, last := ids[0], ids[len(ids)-1]
+	data := helpData{
+		Kubeconfig: s.kubeconfig, Service: exampleService, Log: s.log, Token: token,
+		API: s.api.URL(), Control: s.api.URL() + simulator.ControlPath,
+		Stop: first, StopNode: s.nodes[first], Delete: last, DeleteNode: s.nodes[last],
+	}
+	if _, err := exec.LookPath("kubectl"); err != nil {
+		data.KubectlDir = s.o.Assets.Dir
+	}
+	return data.text()
+}
+
+func (d helpData) text() string {
+	var b strings.Builder
+	if err := helpTemplate.Execute(&b, d); err != nil {
+		return err.Error() + "\n" // a mistake in the template, which a test would find
+	}
+	return b.String()
+}
