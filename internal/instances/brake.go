@@ -3,6 +3,7 @@ package instances
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -23,19 +24,24 @@ var (
 // the brake knows how many are concerned before the first is removed.
 const confirmAfter = 10 * time.Second
 
+// blockedAfter is how long it may take to look at the others before the brake
+// is said to hold.
+const blockedAfter = time.Minute
+
 // brake keeps count of Nodes that look gone and refuses to let any go when
-// they are too many at once.
+// they are too many at once. What counts are all Nodes that are not ready and
+// whose droplet wasn't seen since the first answer that this one is gone: until
+// it is seen, it may be gone as well.
 type brake struct {
 	settings config.Brake
 	clock    clock.PassiveClock
 	metrics  *Metrics
 
 	mu sync.Mutex
+	// lastSeen is when the API last showed a Node's droplet.
+	lastSeen map[types.UID]time.Time
 	// candidates are when Nodes first looked gone.
 	candidates map[types.UID]time.Time
-	// unknown are when Nodes were last looked at without a clear answer: they
-	// may be gone as well, so they count.
-	unknown map[types.UID]time.Time
 	// removed are when Nodes were let go.
 	removed map[types.UID]time.Time
 }
@@ -43,37 +49,29 @@ type brake struct {
 func newBrake(settings config.Brake, metrics *Metrics, clock clock.PassiveClock) *brake {
 	return &brake{
 		settings: settings, clock: clock, metrics: metrics,
-		candidates: map[types.UID]time.Time{}, unknown: map[types.UID]time.Time{}, removed: map[types.UID]time.Time{},
+		lastSeen: map[types.UID]time.Time{}, candidates: map[types.UID]time.Time{}, removed: map[types.UID]time.Time{},
 	}
 }
 
-// seen notes that the Node's droplet exists.
-func (b *brake) seen(node *v1.Node) {
+// seen notes when the API showed the Node's droplet.
+func (b *brake) seen(node *v1.Node, at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.candidates, node.UID)
-	delete(b.unknown, node.UID)
-	if len(b.candidates) == 0 {
-		b.metrics.setBlocked(0)
+	b.lastSeen[node.UID] = at
+	if _, was := b.candidates[node.UID]; was {
+		delete(b.candidates, node.UID)
+		b.metrics.setBlocked(len(b.candidates))
 	}
-}
-
-// unclear notes that it couldn't be told whether the Node's droplet exists.
-func (b *brake) unclear(node *v1.Node) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.unknown[node.UID] = b.clock.Now()
 }
 
 // mayRemove decides about a Node whose droplet is gone, as the API just said.
 // The error is errConfirming the first time, and errBlocked when too many of
-// all Nodes look gone.
+// all Nodes may be gone.
 func (b *brake) mayRemove(node *v1.Node, all []*v1.Node) error {
 	now := b.clock.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.forget(all, now)
-	delete(b.unknown, node.UID)
 	first, again := b.candidates[node.UID]
 	if !again {
 		b.candidates[node.UID] = now
@@ -82,22 +80,27 @@ func (b *brake) mayRemove(node *v1.Node, all []*v1.Node) error {
 	if now.Sub(first) < confirmAfter {
 		return errConfirming
 	}
-	if gone, total := b.suspects(), len(all)+len(b.removed); b.exceeded(gone, total) {
+	if gone := b.suspects(all, first); b.exceeded(gone, len(all)) {
+		if now.Sub(first) < blockedAfter {
+			return errConfirming // the others may just not have been looked at yet
+		}
 		b.metrics.setBlocked(len(b.candidates))
 		return fmt.Errorf("%w: %d of %d, more than %d and more than %d%%. Check that the token is of the right team and that the droplets really are gone; then set %s=off and restart, or delete the Nodes by hand",
-			errBlocked, gone, total, b.settings.Count, b.settings.Percent, config.EnvNodeBrake)
+			errBlocked, gone, len(all), b.settings.Count, b.settings.Percent, config.EnvNodeBrake)
 	}
-	b.metrics.setBlocked(0)
 	delete(b.candidates, node.UID)
+	b.metrics.setBlocked(0)
 	b.removed[node.UID] = now
 	return nil
 }
 
-// suspects is how many Nodes are gone, look gone, or may be gone.
-func (b *brake) suspects() int {
-	n := len(b.candidates) + len(b.removed)
-	for uid := range b.unknown {
-		if _, counted := b.candidates[uid]; !counted {
+// suspects counts the Nodes that were let go a moment ago, and those that may
+// be gone since the time.
+func (b *brake) suspects(all []*v1.Node, since time.Time) int {
+	n := len(b.removed)
+	for _, node := range all {
+		_, removed := b.removed[node.UID]
+		if !removed && isUnready(node) && isOurs(node) && b.lastSeen[node.UID].Before(since) {
 			n++
 		}
 	}
@@ -108,30 +111,15 @@ func (b *brake) exceeded(gone, total int) bool {
 	return !b.settings.Off && gone > b.settings.Count && gone*100 > b.settings.Percent*total
 }
 
-// unknownFor is how long an unclear answer counts. The framework looks at
-// every Node that isn't ready each few seconds.
-const unknownFor = 2 * time.Minute
-
-// forget drops what is said of Nodes whose object is gone, and what is long
-// past.
+// forget drops what is said of Nodes whose object is gone, and removals that
+// are long past.
 func (b *brake) forget(all []*v1.Node, now time.Time) {
-	exist := make(map[types.UID]bool, len(all))
+	exists := make(map[types.UID]bool, len(all))
 	for _, node := range all {
-		exist[node.UID] = true
+		exists[node.UID] = true
 	}
-	for uid := range b.candidates {
-		if !exist[uid] {
-			delete(b.candidates, uid)
-		}
-	}
-	for uid, at := range b.unknown {
-		if !exist[uid] || now.Sub(at) > unknownFor {
-			delete(b.unknown, uid)
-		}
-	}
-	for uid, at := range b.removed {
-		if now.Sub(at) > b.settings.Window {
-			delete(b.removed, uid)
-		}
-	}
+	gone := func(uid types.UID, _ time.Time) bool { return !exists[uid] }
+	maps.DeleteFunc(b.lastSeen, gone)
+	maps.DeleteFunc(b.candidates, gone)
+	maps.DeleteFunc(b.removed, func(_ types.UID, at time.Time) bool { return now.Sub(at) > b.settings.Window })
 }

@@ -68,15 +68,14 @@ func (i *Instances) InstanceExists(ctx context.Context, node *v1.Node) (bool, er
 		i.tellForeign(node)
 		return true, nil
 	}
-	_, err = i.droplets.Watch(ctx, id)
+	droplet, err := i.droplets.Watch(ctx, id)
 	switch {
 	case err == nil:
-		i.brake.seen(node)
+		i.brake.seen(node, droplet.Read)
 		return true, nil
 	case errors.Is(err, inventory.ErrGone):
 		return i.decideGone(node, id)
 	default:
-		i.brake.unclear(node)
 		return false, fmt.Errorf("node %q: %w", node.Name, err)
 	}
 }

@@ -45,8 +45,7 @@ func dropletLabels(d inventory.Droplet, patterns []string) map[string]string {
 	// The order decides when two tags make the same label: the first wins,
 	// whatever order the API has them in.
 	for _, tag := range slices.Backward(slices.Sorted(slices.Values(d.Tags))) {
-		if matchesAny(tag, patterns) {
-			key, value := tagLabel(tag)
+		if key, value, ok := tagLabel(tag); ok && matchesAny(tag, patterns) {
 			labels[key] = value
 		}
 	}
@@ -61,15 +60,17 @@ func matchesAny(tag string, patterns []string) bool {
 }
 
 // tagLabel makes a label of a tag: what is before the first colon names it,
-// what is behind is the value, "true" where there is none.
-func tagLabel(tag string) (key, value string) {
+// what is behind is the value, "true" where there is none. A tag without a name
+// makes none.
+func tagLabel(tag string) (key, value string, ok bool) {
 	name, value, _ := strings.Cut(tag, ":")
 	if value = labelText(value); value == "" {
 		value = "true"
 	}
 	name = labelText(name)
 	limit := maxLabelLength - len(labelTag) + strings.Index(labelTag, "/") + 1
-	return labelTag + strings.TrimRight(name[:min(len(name), limit)], "-_."), value
+	name = strings.TrimRight(name[:min(len(name), limit)], "-_.")
+	return labelTag + name, value, name != ""
 }
 
 var notLabelText = regexp.MustCompile(`[^a-zA-Z0-9_.-]+`)

@@ -57,6 +57,11 @@ func anyNode(*v1.Node) bool { return true }
 
 func isUnnamed(node *v1.Node) bool { return node.Spec.ProviderID == "" }
 
+func isOurs(node *v1.Node) bool {
+	_, err := providerid.Parse(node.Spec.ProviderID)
+	return err == nil
+}
+
 func isUnready(node *v1.Node) bool {
 	for _, c := range node.Status.Conditions {
 		if c.Type == v1.NodeReady {

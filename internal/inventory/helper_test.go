@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,8 +113,4 @@ func (w *world) wantCalls(atMost int, why string) {
 	if paths := w.calls(); len(paths) > atMost {
 		w.t.Errorf("%s: %d calls, want at most %d: %s", why, len(paths), atMost, strings.Join(paths[:min(len(paths), 12)], " "))
 	}
-}
-
-func without(ids []int, id int) []int {
-	return slices.DeleteFunc(slices.Clone(ids), func(x int) bool { return x == id })
 }

@@ -109,6 +109,9 @@ func newEnvironment(assets controlplane.Assets, dir string, log io.Writer, o Con
 			return nil, fmt.Errorf("start control plane: %w", err)
 		}
 	}
+	if err := addRequestHeaderCA(api); err != nil {
+		return nil, fmt.Errorf("start control plane: %w", err)
+	}
 	for name, value := range o.Args {
 		api.Configure().Set(name, value)
 	}

@@ -23,15 +23,15 @@ func script(t *testing.T, body string) string {
 
 // announced is closed when the program has written something.
 type announced struct {
-	bytes.Buffer
+	text  bytes.Buffer
 	wrote chan struct{}
 }
 
 func (a *announced) Write(p []byte) (int, error) {
-	if a.Len() == 0 {
+	if a.text.Len() == 0 {
 		defer close(a.wrote)
 	}
-	return a.Buffer.Write(p)
+	return a.text.Write(p)
 }
 
 func TestManagerSeesItsOwnSettingsOnly(t *testing.T) {
@@ -86,7 +86,7 @@ func TestManagerIsStopped(t *testing.T) {
 			<-log.wrote
 			must(t, tc.stop(m, cancel))
 			<-m.Done()
-			if diff := cmp.Diff(tc.log, log.String()); diff != "" {
+			if diff := cmp.Diff(tc.log, log.text.String()); diff != "" {
 				t.Errorf("log (-want +got):\n%s", diff)
 			}
 			must(t, m.Stop()) // of one that has ended

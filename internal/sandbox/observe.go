@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -81,11 +82,7 @@ func (s *session) interrupted(ctx context.Context, g *goal) error {
 // withLog adds the end of the manager's log, which won't be there to be looked
 // at.
 func (s *session) withLog(err error) error {
-	tail := logTail(s.log)
-	if tail == "" {
-		return fmt.Errorf("%w\nThe manager logged nothing.", err)
-	}
-	return fmt.Errorf("%w\nThe end of the manager's log:%s", err, tail)
+	return fmt.Errorf("%w\nthe end of the manager's log:%s", err, cmp.Or(logTail(s.log), " it is empty"))
 }
 
 // up tells that everything is.
