@@ -37,11 +37,15 @@ lint: ## gofmt, go vet and staticcheck.
 
 .PHONY: unit
 unit: ## Tests that need nothing but Go.
-	go test -race $$(go list ./... | grep -v /test/e2e)
+	go test -race -short $$(go list ./... | grep -v /test/e2e)
 
 .PHONY: e2e
 e2e: controlplane ## Tests of the built manager against a real kube-apiserver, etcd and the simulator.
 	go test -race -count=1 -timeout 25m -parallel 3 $(ARGS) $(E2E)
+
+.PHONY: bench
+bench: controlplane ## Count API calls and measure times at scale; the results stand in docs/performance.md.
+	go test -count=1 -timeout 30m -v ./test/bench 2>&1 | grep -v '^[IWE][0-9]'
 
 .PHONY: controlplane
 controlplane: ## Build etcd, kube-apiserver and kubectl, once, into the user's cache (CONTROLPLANE=download fetches them).
