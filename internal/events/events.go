@@ -27,6 +27,7 @@ const (
 	NodeWithoutDroplet    Reason = "NodeWithoutDroplet"
 	DropletAmbiguous      Reason = "DropletAmbiguous"
 	DropletWithoutAddress Reason = "DropletWithoutAddress"
+	NodeWithoutInternalIP Reason = "NodeWithoutInternalIP"
 	NodeAddressMismatch   Reason = "NodeAddressMismatch"
 	ForeignProviderID     Reason = "ForeignProviderID"
 	NodeNeverInitialized  Reason = "NodeNeverInitialized"
@@ -66,10 +67,11 @@ var Docs = []Doc{
 	{NodeWithoutDroplet, "Node", v1.EventTypeWarning, "The same for more than ten minutes. The Node is never removed for that: remove it with `kubectl delete node` if its machine is gone."},
 	{DropletAmbiguous, "Node", v1.EventTypeWarning, "Several droplets have the Node's name, and its addresses don't tell which one it is. The message lists their ids."},
 	{DropletWithoutAddress, "Node", v1.EventTypeWarning, "The droplet has had no address for more than a minute."},
+	{NodeWithoutInternalIP, "Node", v1.EventTypeWarning, "The droplet has no private address, so the Node has no InternalIP. Start kube-apiserver with `--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname`."},
 	{NodeAddressMismatch, "Node", v1.EventTypeWarning, "The kubelet was started with a `--node-ip` that the droplet doesn't have; the framework keeps the Node tainted until they agree."},
 	{ForeignProviderID, "Node", v1.EventTypeWarning, "The Node's provider ID isn't `digitalocean://<droplet id>`. The Node is left alone: no look-up, no removal, no backend."},
 	{NodeNeverInitialized, "Node", v1.EventTypeWarning, "The kubelet registered without `--cloud-provider=external`, so nothing initialises the Node."},
-	{NodeDeletionBlocked, "Node", v1.EventTypeWarning, "Many Nodes look gone at once, so none is removed. See `NODE_DELETION_BRAKE`."},
+	{NodeDeletionBlocked, "Node", v1.EventTypeWarning, "The Node looks gone but is kept, since many do at once (see `NODE_DELETION_BRAKE`) or since the API token doesn't show the rest of the cluster any more."},
 	{LoadBalancerConfigError, "Service", v1.EventTypeWarning, "Annotations or ports that can't be used, all of them at once. Nothing is sent to DigitalOcean until they are mended."},
 	{LoadBalancerCreated, "Service", v1.EventTypeNormal, "A load balancer was made."},
 	{LoadBalancerUpdated, "Service", v1.EventTypeNormal, "The load balancer was changed; the message lists what."},

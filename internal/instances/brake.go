@@ -42,14 +42,15 @@ type brake struct {
 	lastSeen map[types.UID]time.Time
 	// candidates are when Nodes first looked gone.
 	candidates map[types.UID]time.Time
-	// removed are when Nodes were let go.
-	removed map[types.UID]time.Time
+	// removed are when Nodes were let go, held when they were kept.
+	removed, held map[types.UID]time.Time
 }
 
 func newBrake(settings config.Brake, metrics *Metrics, clock clock.PassiveClock) *brake {
 	return &brake{
 		settings: settings, clock: clock, metrics: metrics,
-		lastSeen: map[types.UID]time.Time{}, candidates: map[types.UID]time.Time{}, removed: map[types.UID]time.Time{},
+		lastSeen: map[types.UID]time.Time{}, candidates: map[types.UID]time.Time{},
+		removed: map[types.UID]time.Time{}, held: map[types.UID]time.Time{},
 	}
 }
 
@@ -58,10 +59,25 @@ func (b *brake) seen(node *v1.Node, at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.lastSeen[node.UID] = at
-	if _, was := b.candidates[node.UID]; was {
-		delete(b.candidates, node.UID)
-		b.metrics.setBlocked(len(b.candidates))
-	}
+	delete(b.candidates, node.UID)
+	b.release(node.UID)
+}
+
+// hold notes that a Node which looks gone is kept.
+func (b *brake) hold(node *v1.Node) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.holdLocked(node.UID)
+}
+
+func (b *brake) holdLocked(uid types.UID) {
+	b.held[uid] = b.clock.Now()
+	b.metrics.setBlocked(len(b.held))
+}
+
+func (b *brake) release(uid types.UID) {
+	delete(b.held, uid)
+	b.metrics.setBlocked(len(b.held))
 }
 
 // mayRemove decides about a Node whose droplet is gone, as the API just said.
@@ -84,12 +100,12 @@ func (b *brake) mayRemove(node *v1.Node, all []*v1.Node) error {
 		if now.Sub(first) < blockedAfter {
 			return errConfirming // the others may just not have been looked at yet
 		}
-		b.metrics.setBlocked(len(b.candidates))
+		b.holdLocked(node.UID)
 		return fmt.Errorf("%w: %d of %d, more than %d and more than %d%%. Check that the token is of the right team and that the droplets really are gone; then set %s=off and restart, or delete the Nodes by hand",
 			errBlocked, gone, len(all), b.settings.Count, b.settings.Percent, config.EnvNodeBrake)
 	}
 	delete(b.candidates, node.UID)
-	b.metrics.setBlocked(0)
+	b.release(node.UID)
 	b.removed[node.UID] = now
 	return nil
 }
@@ -121,5 +137,6 @@ func (b *brake) forget(all []*v1.Node, now time.Time) {
 	gone := func(uid types.UID, _ time.Time) bool { return !exists[uid] }
 	maps.DeleteFunc(b.lastSeen, gone)
 	maps.DeleteFunc(b.candidates, gone)
+	maps.DeleteFunc(b.held, gone)
 	maps.DeleteFunc(b.removed, func(_ types.UID, at time.Time) bool { return now.Sub(at) > b.settings.Window })
 }

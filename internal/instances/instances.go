@@ -75,6 +75,10 @@ func (i *Instances) InstanceExists(ctx context.Context, node *v1.Node) (bool, er
 		return true, nil
 	case errors.Is(err, inventory.ErrGone):
 		return i.decideGone(node, id)
+	case errors.Is(err, inventory.ErrNotBelieved):
+		i.brake.hold(node)
+		i.recorder.Tell(node, events.NodeDeletionBlocked, fmt.Sprintf("DigitalOcean doesn't find droplet %d, but the Node is kept, as the API token doesn't show the rest of the cluster either. Check that the token is of the right team.", id))
+		return false, fmt.Errorf("node %q: %w", node.Name, err)
 	default:
 		return false, fmt.Errorf("node %q: %w", node.Name, err)
 	}
@@ -178,6 +182,9 @@ func (i *Instances) metadata(ctx context.Context, node *v1.Node) (*cloudprovider
 	i.recorder.Forget(node, events.DropletWithoutAddress)
 	addresses := nodeAddresses(node, droplet)
 	i.checkProvidedIP(node, droplet, addresses)
+	if len(droplet.PrivateIPv4) == 0 {
+		i.tellIfOld(node, time.Minute, events.NodeWithoutInternalIP, fmt.Sprintf("Droplet %d has no private address, so the Node gets no InternalIP. Logs and exec need kube-apiserver to prefer other addresses: --kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname.", droplet.ID))
+	}
 	return &cloudprovider.InstanceMetadata{
 		ProviderID:       providerid.ForDroplet(droplet.ID),
 		InstanceType:     droplet.Size,

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -28,19 +26,6 @@ import (
 	"digitalocean-cloud-controller-manager/simulator"
 )
 
-// handlerTransport hands requests to a handler without a network, so that
-// tests run in a bubble of fake time.
-type handlerTransport struct{ handler http.Handler }
-
-func (t handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Body == nil {
-		r.Body = http.NoBody
-	}
-	recorder := httptest.NewRecorder()
-	t.handler.ServeHTTP(recorder, r)
-	return recorder.Result(), nil
-}
-
 // cluster is a simulator with Nodes and the Instances under test.
 type cluster struct {
 	t         *testing.T
@@ -56,7 +41,7 @@ func newCluster(t *testing.T, settings config.Nodes) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := doapi.New(doapi.Options{TokenSource: doapi.StaticToken(token), Version: "test", Transport: handlerTransport{c.sim}})
+	client, err := doapi.New(doapi.Options{TokenSource: doapi.StaticToken(token), Version: "test", Transport: c.sim.Transport()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,6 +144,12 @@ func TestBrakeHoldsWhenManyLookGone(t *testing.T) {
 					_, id := c.add(fmt.Sprintf("w%03d", i))
 					ids = append(ids, id)
 				}
+				// The last Node is ready, as its droplet lives.
+				last, err := c.instances.nodes.Get(fmt.Sprintf("w%03d", test.nodes-1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				last.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}
 				c.removed(time.Minute)
 				for _, id := range ids[:test.gone] {
 					if err := c.sim.DeleteDroplet(id); err != nil {

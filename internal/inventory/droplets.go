@@ -19,6 +19,10 @@ import (
 // that asked.
 var ErrGone = errors.New("droplet does not exist")
 
+// ErrNotBelieved says that DigitalOcean doesn't find the droplet, but that the
+// token doesn't demonstrably show this cluster any more.
+var ErrNotBelieved = errors.New("not found, but not believed to be gone")
+
 // ErrNotNow says that nothing is known that is fresh enough, and that asking
 // has to wait: too many calls were made for the same reason.
 var ErrNotNow = errors.New("not asked again yet, to spare the API's quota")
@@ -48,6 +52,9 @@ type Droplets struct {
 	clock   clock.PassiveClock
 	cluster Cluster
 	flights singleflight.Group
+	// plain and withGPUs read all droplets of their kind, and remember the size
+	// of page that works.
+	plain, withGPUs *doapi.Lister[godo.Droplet, int]
 
 	mu    sync.Mutex
 	index *index
@@ -92,7 +99,9 @@ const (
 func NewDroplets(api DropletAPI, account AccountAPI, cluster Cluster, clock clock.PassiveClock) *Droplets {
 	return &Droplets{
 		api: api, account: account, cluster: cluster, clock: clock,
-		index: newIndex(), doubts: map[int]backoff{}, misses: map[string]miss{},
+		plain:    doapi.NewLister(api.List, dropletID),
+		withGPUs: doapi.NewLister(api.ListWithGPUs, dropletID),
+		index:    newIndex(), doubts: map[int]backoff{}, misses: map[string]miss{},
 		watch: pace{interval: watchInterval, burst: watchBurst},
 		doubt: pace{interval: doubtInterval, burst: doubtBurst},
 	}

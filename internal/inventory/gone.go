@@ -1,9 +1,11 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/digitalocean/godo"
@@ -30,7 +32,7 @@ func (d *Droplets) confirmGone(ctx context.Context, id int, notFound error) erro
 	_, seen := d.index.byID[id]
 	d.mu.Unlock()
 	if err := d.vouch(ctx, id, seen); err != nil {
-		return fmt.Errorf("droplet %d is not believed to be gone: %w (%w)", id, err, notFound)
+		return fmt.Errorf("droplet %d: %w: %w (%w)", id, ErrNotBelieved, err, notFound)
 	}
 	return fmt.Errorf("droplet %d: %w", id, ErrGone)
 }
@@ -71,22 +73,27 @@ func (d *Droplets) vouch(ctx context.Context, except int, seen bool) error {
 	return d.vouchByOwner(ctx)
 }
 
-// witnesses are other droplets of the cluster, those that are known to have
-// existed first.
+// witnesses are other droplets of the cluster, the most promising first: those
+// whose Node is ready, then those that are known to have existed.
 func (d *Droplets) witnesses(except int) []int {
-	var seen, unseen []int
-	for _, id := range d.cluster.Known() {
-		_, ok := d.index.byID[id]
+	unready := map[int]bool{}
+	for _, id := range d.cluster.Unready() {
+		unready[id] = true
+	}
+	rank := func(id int) int {
+		_, seen := d.index.byID[id]
 		_, doubted := d.doubts[id]
 		switch {
-		case id == except:
-		case ok && !doubted:
-			seen = append(seen, id)
+		case !unready[id]:
+			return 0
+		case seen && !doubted:
+			return 1
 		default:
-			unseen = append(unseen, id)
+			return 2
 		}
 	}
-	all := append(seen, unseen...)
+	all := slices.DeleteFunc(slices.Clone(d.cluster.Known()), func(id int) bool { return id == except })
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
 	return all[:min(len(all), maxWitnesses)]
 }
 

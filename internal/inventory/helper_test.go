@@ -2,8 +2,6 @@ package inventory_test
 
 import (
 	"context"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -14,19 +12,6 @@ import (
 	"digitalocean-cloud-controller-manager/internal/inventory"
 	"digitalocean-cloud-controller-manager/simulator"
 )
-
-// handlerTransport hands requests to a handler without a network, so that
-// tests run in a bubble of fake time.
-type handlerTransport struct{ handler http.Handler }
-
-func (t handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Body == nil {
-		r.Body = http.NoBody
-	}
-	recorder := httptest.NewRecorder()
-	t.handler.ServeHTTP(recorder, r)
-	return recorder.Result(), nil
-}
 
 // token is a source whose token tests can change.
 type token struct{ current string }
@@ -61,7 +46,7 @@ func newWorld(t *testing.T, options ...simulator.Option) *world {
 
 // restart begins with an empty snapshot, as a new process does.
 func (w *world) restart() {
-	client, err := doapi.New(doapi.Options{TokenSource: w.token, Version: "test", Transport: handlerTransport{w.sim}})
+	client, err := doapi.New(doapi.Options{TokenSource: w.token, Version: "test", Transport: w.sim.Transport()})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -120,14 +120,18 @@ func (d *Droplets) within(maxAge time.Duration, at *time.Time) bool {
 	return !at.IsZero() && d.clock.Since(*at) < maxAge
 }
 
+// listPlain reads the droplets without GPUs, only those with the tag if it isn't
+// empty.
 func (d *Droplets) listPlain(ctx context.Context, begun time.Time, tag string) error {
-	list := d.api.List
+	list := d.plain.All
 	if tag != "" {
-		list = func(ctx context.Context, o *godo.ListOptions) ([]godo.Droplet, *godo.Response, error) {
-			return d.api.ListByTag(ctx, tag, o)
+		list = func(ctx context.Context) ([]godo.Droplet, error) {
+			return doapi.ListAll(ctx, func(ctx context.Context, o *godo.ListOptions) ([]godo.Droplet, *godo.Response, error) {
+				return d.api.ListByTag(ctx, tag, o)
+			}, dropletID)
 		}
 	}
-	droplets, err := doapi.ListAll(ctx, list, dropletID)
+	droplets, err := list(ctx)
 	if err != nil {
 		return err
 	}
@@ -201,7 +205,7 @@ func (d *Droplets) listMissingGPUs(ctx context.Context, begun time.Time) error {
 }
 
 func (d *Droplets) listGPUs(ctx context.Context, begun time.Time) error {
-	droplets, err := doapi.ListAll(ctx, d.api.ListWithGPUs, dropletID)
+	droplets, err := d.withGPUs.All(ctx)
 	if err != nil {
 		return fmt.Errorf("with GPUs: %w", err)
 	}

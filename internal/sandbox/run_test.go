@@ -100,6 +100,12 @@ func TestManagersIdentityMayDoWhatItsManifestsAllow(t *testing.T) {
 	}
 }
 
+func wantInterrupted(t *testing.T, err error) {
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want the context's", err)
+	}
+}
+
 func TestRunThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
 	for name, tc := range map[string]struct {
 		manager   string
@@ -130,19 +136,11 @@ func TestRunThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
 		},
 		"somebody interrupts it while it starts": {
 			"exec sleep 1000", "starting etcd",
-			func(t *testing.T, err error) {
-				if !errors.Is(err, context.Canceled) {
-					t.Errorf("error %v, want the context's", err)
-				}
-			},
+			wantInterrupted,
 		},
 		"somebody interrupts it before everything is up": {
 			"exec sleep 1000", "node-1: registered",
-			func(t *testing.T, err error) {
-				if !errors.Is(err, context.Canceled) {
-					t.Errorf("error %v, want the context's", err)
-				}
-			},
+			wantInterrupted,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,8 +3,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,18 +72,6 @@ func (c cloud) Instances() (cloudprovider.Instances, bool)     { return nil, fal
 func (c cloud) InstancesV2() (cloudprovider.InstancesV2, bool) { return c.instances, true }
 func (c cloud) ProviderName() string                           { return "digitalocean" }
 
-// handlerTransport hands requests to a handler without a network.
-type handlerTransport struct{ handler http.Handler }
-
-func (t handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Body == nil {
-		r.Body = http.NoBody
-	}
-	recorder := httptest.NewRecorder()
-	t.handler.ServeHTTP(recorder, r)
-	return recorder.Result(), nil
-}
-
 // hour returns the calls of the second hour: the first reads everything once.
 func hour(t *testing.T, nodes, unready int) int {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -153,7 +139,7 @@ func newInstances(t *testing.T, sim *simulator.Simulator, informer coreinformers
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := doapi.New(doapi.Options{TokenSource: doapi.StaticToken(token), Version: "bench", Transport: handlerTransport{sim}})
+	client, err := doapi.New(doapi.Options{TokenSource: doapi.StaticToken(token), Version: "bench", Transport: sim.Transport()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -148,6 +149,47 @@ func TestShutdownTaintFollowsPower(t *testing.T) {
 	})
 }
 
+func TestRestartWithManyNodesCostsPages(t *testing.T) {
+	const nodes = 1000
+	e := prepare(t, nil)
+	var group errgroup.Group
+	group.SetLimit(20)
+	for i := range nodes {
+		name := fmt.Sprint("w", i)
+		d := e.sim.AddDroplet(simulator.DropletSpec{Team: team, Name: name, CreatedAt: time.Now().Add(-time.Hour)})
+		node := sandbox.NewNode(name, sandbox.NodeOptions{ProviderID: fmt.Sprint("digitalocean://", d.ID)})
+		node.Spec.Taints = nil // initialised by the manager before
+		group.Go(func() error {
+			_, err := sandbox.RegisterNode(e.ctx, e.kube, node)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	e.startManager()
+	e.eventually(2*time.Minute, "all nodes are looked at", func() error {
+		list, err := e.kube.CoreV1().Nodes().List(e.ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, node := range list.Items {
+			if len(node.Status.Addresses) < 3 {
+				return fmt.Errorf("%s has the addresses %v", node.Name, node.Status.Addresses)
+			}
+		}
+		return nil
+	})
+	// Five pages, the first once more to learn how many there are, the regions
+	// and the account.
+	if n := len(e.sim.Requests()); n > 5+1+2 {
+		t.Errorf("%d calls", n)
+	}
+	if writes := e.writes(); len(writes) > 0 {
+		t.Errorf("writes: %v", writes)
+	}
+}
+
 func (e *environment) ready(name string, ready bool) {
 	e.t.Helper()
 	if err := sandbox.SetNodeReady(e.ctx, e.kube, name, ready); err != nil {
@@ -184,6 +226,7 @@ func TestNodeOfADeletedDropletGoesAndNoOther(t *testing.T) {
 
 	replaceToken(t, file, foreign)
 	e.never(30*time.Second, "another team's token", all)
+	e.event(10*time.Second, "w0", "NodeDeletionBlocked", "token")
 	replaceToken(t, file, token)
 
 	for name, fault := range map[string]simulator.Fault{
@@ -191,6 +234,9 @@ func TestNodeOfADeletedDropletGoesAndNoOther(t *testing.T) {
 		"a proxy's 404": {Path: "/v2/droplets", Status: 404, Body: "<html>not found</html>"},
 		"half answers":  {Path: "/v2/droplets", Truncate: true},
 		"short lists":   {Path: "/v2/droplets", OmitItems: -1},
+		"no quota":      {Path: "/v2/droplets", Status: 429, Header: map[string]string{"Retry-After": "2"}},
+		"late answers":  {Path: "/v2/droplets", Delay: 20 * time.Second, Status: 404},
+		"cut lines":     {Path: "/v2/droplets", Reset: true},
 	} {
 		id := e.sim.AddFault(fault)
 		e.never(12*time.Second, name, all)

@@ -390,3 +390,17 @@ func TestAnnotationIsWrittenWithTheTypeInOnePatch(t *testing.T) {
 		t.Errorf("%d addresses in the status, want an IPv4 and an IPv6 one: %+v", n, svc.Status.LoadBalancer.Ingress)
 	}
 }
+
+func TestRefusedTokenIsToldOnTheServiceAndTriedOnceAMinute(t *testing.T) {
+	e := start(t, nil)
+	e.addNode(simulator.DropletSpec{Name: "w"}, sandbox.NodeOptions{})
+	e.eventually(30*time.Second, "w", e.initialized("w"))
+	e.sim.RejectTokens(true)
+	e.sim.ResetRequests()
+	e.addService("web", nil)
+	e.event(30*time.Second, "web", "LoadBalancerRequestFailed", "refuses", "token")
+	time.Sleep(20 * time.Second)
+	if n := len(e.sim.Requests()); n > 2 {
+		t.Errorf("%d calls with a refused token in half a minute", n)
+	}
+}
