@@ -9,7 +9,7 @@ COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 PACKAGE := digitalocean-cloud-controller-manager
 LDFLAGS := -s -w -X $(PACKAGE)/internal/version.version=$(VERSION) -X $(PACKAGE)/internal/version.commit=$(COMMIT)
 # Packages of the tests against a real control plane.
-E2E     := ./test/e2e/...
+E2E     := ./test/e2e ./internal/sandbox
 TOOLS   := go tool -modfile=hack/tools/go.mod
 # Arguments of `make sandbox` and `make e2e`.
 ARGS    ?=
@@ -37,11 +37,11 @@ lint: ## gofmt, go vet and staticcheck.
 
 .PHONY: unit
 unit: ## Tests that need nothing but Go.
-	go test -race -short $$(go list ./... | grep -v /test/e2e)
+	go test -race -short $$(go list ./... | grep -v -e /test/e2e -e /internal/sandbox)
 
 .PHONY: e2e
-e2e: controlplane ## Tests of the built manager against a real kube-apiserver, etcd and the simulator.
-	go test -race -count=1 -timeout 25m -parallel 3 $(ARGS) $(E2E)
+e2e: ## Tests of the built manager against a real kube-apiserver, etcd and the simulator.
+	KUBEBUILDER_ASSETS=$$(go run ./cmd/ccmctl controlplane) go test -race -count=1 -timeout 25m -parallel 3 $(ARGS) $(E2E)
 
 .PHONY: bench
 bench: controlplane ## Count API calls and measure times at scale; the results stand in docs/performance.md.

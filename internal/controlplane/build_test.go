@@ -106,12 +106,11 @@ func TestBuildEndsWithItsContext(t *testing.T) {
 }
 
 // hangingGo is a go command that writes half a program and then hangs, as does
-// a child, which holds the pipe open as long as it runs.
+// a child, which ignores SIGINT and holds the pipe open as long as it runs.
 const hangingGo = `#!/bin/sh
 while [ "$1" != -o ]; do shift; done
 echo half > "$2"
-sleep 1000 > pipe 2>&1 &
-echo begun >&2
+(trap '' INT; echo begun >&2; exec sleep 1000 2>&1) > pipe &
 wait
 `
 

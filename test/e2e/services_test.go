@@ -404,3 +404,19 @@ func TestRefusedTokenIsToldOnTheServiceAndTriedOnceAMinute(t *testing.T) {
 		t.Errorf("%d calls with a refused token in half a minute", n)
 	}
 }
+
+func TestDropletThatDiesWhileTheLoadBalancerIsMadeIsLeftOut(t *testing.T) {
+	e := start(t, []simulator.Option{simulator.WithLoadBalancerActivation(4 * time.Second)})
+	var droplets []simulator.Droplet
+	for _, name := range []string{"w1", "w2"} {
+		droplets = append(droplets, e.addNode(simulator.DropletSpec{Name: name}, sandbox.NodeOptions{}))
+		e.eventually(30*time.Second, name, e.initialized(name))
+	}
+	if err := e.sim.DeleteDroplet(droplets[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	e.addService("web", nil)
+	if _, lb := e.balanced("web"); !cmp.Equal(lb.DropletIDs, []int{droplets[1].ID}) {
+		t.Errorf("droplets %v, want %d alone", lb.DropletIDs, droplets[1].ID)
+	}
+}

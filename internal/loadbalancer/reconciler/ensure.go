@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
+	"digitalocean-cloud-controller-manager/internal/doapi"
 	"digitalocean-cloud-controller-manager/internal/events"
 	"digitalocean-cloud-controller-manager/internal/inventory"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
@@ -25,7 +27,7 @@ func (r *Reconciler) ensure(ctx context.Context, svc *v1.Service, nodes []*v1.No
 		r.recorder.Tell(svc, events.LoadBalancerDisowned, "The load balancer is left alone, as the annotation "+annotation.Disown+" asks for.")
 		return svc.Status.LoadBalancer.DeepCopy(), nil
 	}
-	desired, err := r.desire(ctx, svc, spec, nodes)
+	desired, err := r.desire(ctx, svc, spec, nodes, time.Now().Add(-backendAge))
 	if err := joinProblems(problems, err); err != nil {
 		return nil, err
 	}
@@ -35,7 +37,14 @@ func (r *Reconciler) ensure(ctx context.Context, svc *v1.Service, nodes []*v1.No
 		return nil, err
 	}
 	if lb == nil {
-		if lb, err = r.create(ctx, svc, spec, desired); err != nil {
+		if err := r.vouchForMissing(ctx, svc, spec); err != nil {
+			return nil, err
+		}
+		err := r.withFreshBackends(ctx, svc, spec, nodes, desired, func(d loadbalancer.Desired) (err error) {
+			lb, err = r.create(ctx, svc, d)
+			return err
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -46,9 +55,13 @@ func (r *Reconciler) ensure(ctx context.Context, svc *v1.Service, nodes []*v1.No
 	case isErrored(lb):
 		return nil, &erroredError{lb.ID, lb.Name}
 	case isPending(lb):
-		return nil, &pendingError{lb.ID, lb.Name, svc.CreationTimestamp.Time}
+		created, _ := time.Parse(time.RFC3339, lb.Created) // zero: long ago
+		return nil, &pendingError{lb.ID, lb.Name, created}
 	}
-	if err := r.update(ctx, svc, lb, desired); err != nil {
+	err = r.withFreshBackends(ctx, svc, spec, nodes, desired, func(d loadbalancer.Desired) error {
+		return r.update(ctx, svc, lb, d)
+	})
+	if err != nil {
 		return nil, err
 	}
 	status, ok := loadbalancer.Status(svc, addressesOf(lb))
@@ -74,13 +87,13 @@ func joinProblems(problems []annotation.Problem, err error) error {
 }
 
 // desire computes the load balancer that the Service wants, with the Nodes'
-// droplets behind it.
-func (r *Reconciler) desire(ctx context.Context, svc *v1.Service, spec annotation.Spec, nodes []*v1.Node) (loadbalancer.Desired, error) {
+// droplets behind it as they were since the time.
+func (r *Reconciler) desire(ctx context.Context, svc *v1.Service, spec annotation.Spec, nodes []*v1.Node, since time.Time) (loadbalancer.Desired, error) {
 	cluster, err := r.cluster()
 	if err != nil {
 		return loadbalancer.Desired{}, err
 	}
-	candidates, err := r.candidates(ctx, nodes)
+	candidates, err := r.candidates(ctx, nodes, since)
 	if err != nil {
 		return loadbalancer.Desired{}, err
 	}
@@ -101,10 +114,26 @@ func (r *Reconciler) desire(ctx context.Context, svc *v1.Service, spec annotatio
 // addresses, which decide, stay the same for its life.
 const backendAge = 10 * time.Minute
 
-// candidates looks up the Nodes' droplets. A droplet that can't be looked up
+// withFreshBackends writes, and when DigitalOcean refuses what was asked for,
+// once more without the droplets that are gone meanwhile, if there are any: it
+// refuses the whole for one droplet that doesn't exist.
+func (r *Reconciler) withFreshBackends(ctx context.Context, svc *v1.Service, spec annotation.Spec, nodes []*v1.Node, desired loadbalancer.Desired, write func(loadbalancer.Desired) error) error {
+	err := write(desired)
+	if doapi.Classify(err) != doapi.ClassUser {
+		return err
+	}
+	fresh, freshErr := r.desire(ctx, svc, spec, nodes, time.Now())
+	if freshErr != nil || slices.Equal(fresh.DropletIDs, desired.DropletIDs) {
+		return err
+	}
+	return write(fresh)
+}
+
+// candidates looks up the Nodes' droplets as they were since the time. A
+// droplet that can't be looked up
 // is an error: leaving it out would take it from a load balancer that it
 // serves.
-func (r *Reconciler) candidates(ctx context.Context, nodes []*v1.Node) ([]loadbalancer.Candidate, error) {
+func (r *Reconciler) candidates(ctx context.Context, nodes []*v1.Node, since time.Time) ([]loadbalancer.Candidate, error) {
 	ids := make(map[string]int, len(nodes))
 	var all []int
 	for _, node := range nodes {
@@ -122,7 +151,7 @@ func (r *Reconciler) candidates(ctx context.Context, nodes []*v1.Node) ([]loadba
 		case candidate.DropletID == 0:
 			candidate.Excluded = fmt.Sprintf("its provider ID %q isn't a droplet's", node.Spec.ProviderID)
 		default:
-			if err := r.fill(ctx, &candidate, all); err != nil {
+			if err := r.fill(ctx, &candidate, all, since); err != nil {
 				return nil, fmt.Errorf("node %q: %w", node.Name, err)
 			}
 		}
@@ -131,8 +160,8 @@ func (r *Reconciler) candidates(ctx context.Context, nodes []*v1.Node) ([]loadba
 	return candidates, nil
 }
 
-func (r *Reconciler) fill(ctx context.Context, c *loadbalancer.Candidate, all []int) error {
-	droplet, err := r.droplets.Get(ctx, c.DropletID, backendAge, func() []int { return all })
+func (r *Reconciler) fill(ctx context.Context, c *loadbalancer.Candidate, all []int, since time.Time) error {
+	droplet, err := r.droplets.Get(ctx, c.DropletID, time.Since(since), func() []int { return all })
 	switch {
 	case errors.Is(err, inventory.ErrGone):
 		c.Excluded = fmt.Sprintf("its droplet %d does not exist any more", c.DropletID)
@@ -147,10 +176,7 @@ func (r *Reconciler) fill(ctx context.Context, c *loadbalancer.Candidate, all []
 	return nil
 }
 
-func (r *Reconciler) create(ctx context.Context, svc *v1.Service, spec annotation.Spec, desired loadbalancer.Desired) (*godo.LoadBalancer, error) {
-	if err := r.vouchForMissing(ctx, svc, spec); err != nil {
-		return nil, err
-	}
+func (r *Reconciler) create(ctx context.Context, svc *v1.Service, desired loadbalancer.Desired) (*godo.LoadBalancer, error) {
 	lb, _, err := r.api.Create(ctx, createRequest(desired))
 	if err != nil {
 		return nil, &requestError{fmt.Sprintf("create load balancer %q", desired.Name), err}

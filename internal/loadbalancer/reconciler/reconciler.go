@@ -149,7 +149,7 @@ func (r *Reconciler) UpdateLoadBalancer(ctx context.Context, _ string, svc *v1.S
 	if lb == nil || isPending(lb) {
 		return nil // EnsureLoadBalancer is at it
 	}
-	desired, err := r.desire(ctx, svc, spec, nodes)
+	desired, err := r.desire(ctx, svc, spec, nodes, time.Now().Add(-backendAge))
 	var invalid *invalidError
 	if errors.As(err, &invalid) {
 		return nil // told by EnsureLoadBalancer
@@ -157,7 +157,9 @@ func (r *Reconciler) UpdateLoadBalancer(ctx context.Context, _ string, svc *v1.S
 	if err != nil {
 		return err
 	}
-	return r.update(ctx, svc, lb, desired)
+	return r.withFreshBackends(ctx, svc, spec, nodes, desired, func(d loadbalancer.Desired) error {
+		return r.update(ctx, svc, lb, d)
+	})
 }
 
 // EnsureLoadBalancerDeleted deletes the Service's load balancer. It reads

@@ -52,7 +52,8 @@ func (e *requestError) Unwrap() error { return e.err }
 // pendingError is a load balancer that DigitalOcean is still making.
 type pendingError struct {
 	id, name string
-	since    time.Time
+	// since is when the load balancer was made.
+	since time.Time
 }
 
 func (e *pendingError) Error() string {
@@ -68,11 +69,24 @@ func (e *erroredError) Error() string {
 
 // Waits until a Service is looked at again, by who must act.
 const (
-	waitPending  = 10 * time.Second
 	waitUser     = 10 * time.Minute
 	waitAccount  = 2 * time.Minute
 	waitConflict = 10 * time.Second
 )
+
+// pendingWait is how long until a load balancer that is being made is looked at
+// again: each look is an API call, and each but the last a Warning event of the
+// framework's, of which it passes on 25.
+func pendingWait(age time.Duration) time.Duration {
+	switch {
+	case age < 30*time.Second:
+		return 5 * time.Second
+	case age < 3*time.Minute:
+		return 15 * time.Second
+	default:
+		return time.Minute
+	}
+}
 
 // report tells the Service's owner what is wrong and decides when to try
 // again. It is the one place where a sync's error is handled; what it returns
@@ -91,7 +105,7 @@ func (r *Reconciler) report(ctx context.Context, svc *v1.Service, err error) err
 		return retryAfter(err, waitUser)
 	case errors.As(err, &pending):
 		logger.V(2).Info("Load balancer is being made", "id", pending.id, "name", pending.name)
-		return retryAfter(err, waitPending)
+		return retryAfter(err, pendingWait(time.Since(pending.since)))
 	case errors.As(err, &errored):
 		r.recorder.Tell(svc, events.LoadBalancerErrored, errored.Error()+". Delete the Service to remove it.")
 		return err
