@@ -50,6 +50,15 @@ func (e *environment) service(name string) (*v1.Service, error) {
 	return e.kube.CoreV1().Services("default").Get(e.ctx, name, metav1.GetOptions{})
 }
 
+// startWithNode starts everything, with one Node that is initialised.
+func startWithNode(t *testing.T, simulated []simulator.Option, options ...option) (*environment, simulator.Droplet) {
+	t.Helper()
+	e := start(t, simulated, options...)
+	droplet := e.addNode(simulator.DropletSpec{Name: "w"}, sandbox.NodeOptions{})
+	e.eventually(30*time.Second, "w", e.initialized("w"))
+	return e, droplet
+}
+
 // balanced waits until the Service has its load balancer's address, and
 // returns both.
 func (e *environment) balanced(name string) (*v1.Service, simulator.LoadBalancer) {
@@ -170,9 +179,7 @@ func sorted(ids []int) []int {
 }
 
 func TestServiceChangesReachTheLoadBalancer(t *testing.T) {
-	e := start(t, nil)
-	first := e.addNode(simulator.DropletSpec{Name: "w1"}, sandbox.NodeOptions{})
-	e.eventually(30*time.Second, "w1", e.initialized("w1"))
+	e, _ := startWithNode(t, nil)
 	e.addService("web", nil)
 	_, lb := e.balanced("web")
 	e.sim.ResetRequests()
@@ -195,7 +202,7 @@ func TestServiceChangesReachTheLoadBalancer(t *testing.T) {
 		}
 		return err
 	})
-	if err := e.kube.CoreV1().Nodes().Delete(e.ctx, "w1", metav1.DeleteOptions{}); err != nil {
+	if err := e.kube.CoreV1().Nodes().Delete(e.ctx, "w", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	e.eventually(30*time.Second, "first droplet leaves", func() error {
@@ -213,7 +220,6 @@ func TestServiceChangesReachTheLoadBalancer(t *testing.T) {
 	if diff := cmp.Diff(want, e.writes()); diff != "" {
 		t.Errorf("writes: %s", diff)
 	}
-	_ = first
 }
 
 func TestRestartWritesNothing(t *testing.T) {
@@ -251,9 +257,7 @@ func TestLoadBalancerIsFoundAgainAfterACrash(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			e := start(t, nil)
-			e.addNode(simulator.DropletSpec{Name: "w"}, sandbox.NodeOptions{})
-			e.eventually(30*time.Second, "w", e.initialized("w"))
+			e, _ := startWithNode(t, nil)
 			e.sim.AddFault(test.fault)
 			e.addService("web", nil)
 			e.eventually(20*time.Second, "creation", func() error {
@@ -273,9 +277,7 @@ func TestLoadBalancerIsFoundAgainAfterACrash(t *testing.T) {
 }
 
 func TestServiceIsDeletedWhileTheManagerIsAway(t *testing.T) {
-	e := start(t, nil)
-	e.addNode(simulator.DropletSpec{Name: "w"}, sandbox.NodeOptions{})
-	e.eventually(30*time.Second, "w", e.initialized("w"))
+	e, _ := startWithNode(t, nil)
 	e.addService("web", nil)
 	e.balanced("web")
 	e.stopManager()
@@ -298,9 +300,7 @@ func TestServiceIsDeletedWhileTheManagerIsAway(t *testing.T) {
 }
 
 func TestLoadBalancerDeletedByHandDoesNotHoldTheServiceUp(t *testing.T) {
-	e := start(t, nil)
-	e.addNode(simulator.DropletSpec{Name: "w"}, sandbox.NodeOptions{})
-	e.eventually(30*time.Second, "w", e.initialized("w"))
+	e, _ := startWithNode(t, nil)
 	e.addService("web", nil)
 	_, lb := e.balanced("web")
 	e.deleteByHand(lb.ID)
@@ -315,9 +315,7 @@ func TestLoadBalancerDeletedByHandDoesNotHoldTheServiceUp(t *testing.T) {
 func TestAnotherTeamsTokenDoesNotDropTheFinalizer(t *testing.T) {
 	const foreign = "dop_v1_ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"
 	file := writeToken(t, token)
-	e := start(t, []simulator.Option{simulator.WithToken(foreign, "team-b")}, variable("DO_ACCESS_TOKEN", ""), variable("DO_ACCESS_TOKEN_FILE", file))
-	e.addNode(simulator.DropletSpec{Name: "w"}, sandbox.NodeOptions{})
-	e.eventually(30*time.Second, "w", e.initialized("w"))
+	e, _ := startWithNode(t, []simulator.Option{simulator.WithToken(foreign, "team-b")}, variable("DO_ACCESS_TOKEN", ""), variable("DO_ACCESS_TOKEN_FILE", file))
 	e.addService("web", nil)
 	e.balanced("web")
 	replaceToken(t, file, foreign)
@@ -335,9 +333,7 @@ func TestAnotherTeamsTokenDoesNotDropTheFinalizer(t *testing.T) {
 }
 
 func TestBadServicesAreToldAndHealWhenEdited(t *testing.T) {
-	e := start(t, nil)
-	e.addNode(simulator.DropletSpec{Name: "w"}, sandbox.NodeOptions{})
-	e.eventually(30*time.Second, "w", e.initialized("w"))
+	e, _ := startWithNode(t, nil)
 	e.addService("bad", func(svc *v1.Service) {
 		svc.Annotations["service.beta.kubernetes.io/do-loadbalancer-size-unit"] = "many"
 		svc.Annotations["service.beta.kubernetes.io/do-loadbalancer-network"] = "PUBLIC"
@@ -374,9 +370,7 @@ func (e *environment) deleteByHand(id string) {
 }
 
 func TestAnnotationIsWrittenWithTheTypeInOnePatch(t *testing.T) {
-	e := start(t, nil, variable("DEFAULT_LB_TYPE", "REGIONAL"))
-	e.addNode(simulator.DropletSpec{Name: "w"}, sandbox.NodeOptions{})
-	e.eventually(30*time.Second, "w", e.initialized("w"))
+	e, _ := startWithNode(t, nil, variable("DEFAULT_LB_TYPE", "REGIONAL"))
 	e.addService("web", nil)
 	svc, lb := e.balanced("web")
 	if svc.Annotations[typeAnnotation] != "REGIONAL" || lb.Type != "REGIONAL" {
@@ -392,9 +386,7 @@ func TestAnnotationIsWrittenWithTheTypeInOnePatch(t *testing.T) {
 }
 
 func TestRefusedTokenIsToldOnTheServiceAndTriedOnceAMinute(t *testing.T) {
-	e := start(t, nil)
-	e.addNode(simulator.DropletSpec{Name: "w"}, sandbox.NodeOptions{})
-	e.eventually(30*time.Second, "w", e.initialized("w"))
+	e, _ := startWithNode(t, nil)
 	e.sim.RejectTokens(true)
 	e.sim.ResetRequests()
 	e.addService("web", nil)

@@ -253,3 +253,17 @@ func TestTokenIsInNoLogAtAnyVerbosity(t *testing.T) {
 	}
 	// checkLog looks for the token.
 }
+
+func TestProviderServesAnotherMain(t *testing.T) {
+	t.Parallel()
+	binary := filepath.Join(t.TempDir(), "own-main")
+	if output, err := exec.Command("go", "build", "-o", binary, "digitalocean-cloud-controller-manager/docs/examples/own-main").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, output)
+	}
+	command := exec.Command(binary, "--kubeconfig=/dev/null", "--secure-port=0")
+	command.Env = []string{}
+	output, err := command.CombinedOutput()
+	if err == nil || !strings.Contains(string(output), "DO_ACCESS_TOKEN") {
+		t.Errorf("without a token: %v\n%s", err, output)
+	}
+}
