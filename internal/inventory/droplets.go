@@ -71,8 +71,10 @@ type Droplets struct {
 	watch, doubt pace
 	doubts       map[int]backoff
 	misses       map[string]miss
-	// owner is the account and team that showed this process the cluster.
-	owner string
+	// owner is the account and team that shows this process the cluster, since
+	// identified.
+	owner      string
+	identified time.Time
 }
 
 // Cluster tells which droplets belong to the cluster, by what its Nodes say

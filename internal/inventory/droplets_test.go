@@ -135,6 +135,7 @@ func TestGone(t *testing.T) {
 				if err := w.droplets.Identify(ctx); err != nil {
 					t.Fatal(err)
 				}
+				time.Sleep(time.Second)
 				w.sweep(time.Minute)
 				w.unready = w.known
 				time.Sleep(time.Minute)
@@ -174,6 +175,23 @@ func TestNothingIsGoneForAProcessThatHasSeenNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := w.droplets.Watch(context.Background(), w.known[0]); err == nil || errors.Is(err, inventory.ErrGone) {
+			t.Errorf("error %v, want one that isn't ErrGone", err)
+		}
+	})
+}
+
+func TestWhatWasSeenBeforeTheAccountWasKnownProvesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		w := newWorld(t)
+		w.nodes(1)
+		w.sweep(time.Minute)
+		time.Sleep(time.Minute)
+		w.token.current = foreign // swapped before the account was asked for
+		if err := w.droplets.Identify(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.droplets.Watch(ctx, w.known[0]); err == nil || errors.Is(err, inventory.ErrGone) {
 			t.Errorf("error %v, want one that isn't ErrGone", err)
 		}
 	})

@@ -29,7 +29,9 @@ const (
 func (d *Droplets) confirmGone(ctx context.Context, id int, notFound error) error {
 	d.mu.Lock()
 	d.doubts[id] = d.doubts[id].again(d.clock.Now(), minDoubtWait, maxDoubtWait)
-	_, seen := d.index.byID[id]
+	// Only what was seen after the account was noted was shown by it.
+	droplet, known := d.index.byID[id]
+	seen := known && droplet.Read.After(d.identified)
 	d.mu.Unlock()
 	if err := d.vouch(ctx, id, seen); err != nil {
 		return fmt.Errorf("droplet %d: %w: %w (%w)", id, ErrNotBelieved, err, notFound)
@@ -114,8 +116,8 @@ func (d *Droplets) vouchByOwner(ctx context.Context) error {
 	return nil
 }
 
-// Identify notes whose the token is. Call it before the first droplet is read:
-// what is seen afterwards is seen by this account.
+// Identify notes whose the token is. What is seen afterwards is seen by this
+// account.
 func (d *Droplets) Identify(ctx context.Context) error {
 	account, _, err := d.account.Get(ctx)
 	if err != nil {
@@ -124,7 +126,7 @@ func (d *Droplets) Identify(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.owner == "" {
-		d.owner = ownerOf(account)
+		d.owner, d.identified = ownerOf(account), d.clock.Now()
 	}
 	return nil
 }

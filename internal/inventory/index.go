@@ -17,7 +17,12 @@ func newIndex() *index {
 	return &index{byID: map[int]Droplet{}, byName: map[string][]int{}, byAddress: map[string][]int{}}
 }
 
+// put stores what was read, unless something newer is known: a list of many
+// pages is as old as its beginning.
 func (x *index) put(d Droplet) {
+	if old, ok := x.byID[d.ID]; ok && old.Read.After(d.Read) {
+		return
+	}
 	x.remove(d.ID)
 	x.byID[d.ID] = d
 	addTo(x.byName, foldName(d.Name), d.ID)
