@@ -113,12 +113,13 @@ func (c *Cloud) Initialize(clientBuilder cloudprovider.ControllerClientBuilder, 
 // after Initialize and before any controller starts.
 func (c *Cloud) SetInformers(factory informers.SharedInformerFactory) {
 	nodes := factory.Core().V1().Nodes().Lister()
+	services := factory.Core().V1().Services().Lister()
 	recorder := events.NewRecorder(c.kube.recorder, c.clock)
 	droplets := inventory.NewDroplets(c.client.Droplets, c.client.Account, instances.ClusterOf(nodes), c.clock)
 	go c.identify(droplets)
 	c.instances = instances.New(droplets, nodes, recorder, c.config.Nodes, instances.NewMetrics(legacyregistry.MustRegister), c.clock)
 	c.balancers = reconciler.New(reconciler.Options{
-		API: c.client.LoadBalancers, Droplets: droplets, Kube: c.kube.client, Recorder: recorder,
+		API: c.client.LoadBalancers, Droplets: droplets, Kube: c.kube.client, Services: services, Recorder: recorder,
 		Defaults: annotation.Defaults{Type: c.config.DefaultLoadBalancerType},
 		Cluster:  c.cluster,
 	})

@@ -13,9 +13,10 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second Ctrl-C ends the program at once, if cleaning up ever hangs.
-	context.AfterFunc(ctx, stop)
+	// SIGHUP comes when the terminal is closed. A second signal changes nothing:
+	// cleaning up takes seconds, and an impatient one must not cut it short.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
 	if err := newCommand().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "Error:", err)
 		os.Exit(1)

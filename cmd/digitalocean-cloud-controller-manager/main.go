@@ -124,15 +124,26 @@ func printVersion(command *cobra.Command, _ []string) {
 // leads.
 func newCloud(config *cloudconfig.CompletedConfig) cloudprovider.Interface {
 	provider := config.ComponentConfig.KubeCloudShared.CloudProvider
+	if file := provider.CloudConfigFile; file != "" {
+		// The framework would end with a dump of all goroutines.
+		if _, err := os.Stat(file); err != nil {
+			fail(fmt.Errorf("--cloud-config: %w", err))
+		}
+	}
 	cloud, err := cloudprovider.InitCloudProvider(provider.Name, provider.CloudConfigFile)
 	if err == nil && cloud == nil {
 		err = fmt.Errorf("--cloud-provider=%s: must be %s", provider.Name, digitalocean.ProviderName)
 	}
 	if err != nil {
-		// Neither a stack trace nor the usage: the message says what to mend.
-		klog.Flush()
-		fmt.Fprintln(os.Stderr, "Error:", err)
-		os.Exit(1)
+		fail(err)
 	}
 	return cloud
+}
+
+// fail ends the process with neither a stack trace nor the usage: the message
+// says what to mend.
+func fail(err error) {
+	klog.Flush()
+	fmt.Fprintln(os.Stderr, "Error:", err)
+	os.Exit(1)
 }

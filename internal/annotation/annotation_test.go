@@ -140,3 +140,18 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestRestrictedSourcesAreRefusedRatherThanIgnored(t *testing.T) {
+	svc := service(map[string]string{prefixLoadBalancer + "allow-rules": "ip:192.0.2.1", prefixLoadBalancer + "deny-rules": "ip:192.0.2.2"})
+	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
+	if _, problems := Parse(svc, Defaults{Type: TypeRegional}); len(problems) != 3 {
+		t.Errorf("problems %v, want 3", problems)
+	}
+}
+
+func TestUnknown(t *testing.T) {
+	svc := service(map[string]string{prefixLoadBalancer + "typ": "REGIONAL", prefixIdentity + "x": "", Type: "REGIONAL", "example.com/x": "y"})
+	if diff := cmp.Diff([]string{prefixIdentity + "x", prefixLoadBalancer + "typ"}, Unknown(svc)); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,7 +1,9 @@
 package annotation
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 )
@@ -43,7 +45,39 @@ func Parse(svc *v1.Service, defaults Defaults) (Spec, []Problem) {
 		Network:        p.text(Network, NetworkExternal),
 		SizeUnit:       p.int(SizeUnit, 1),
 	}
+	p.refuseUnsupported(svc)
 	return spec, p.problems
+}
+
+// unsupported restrict who may reach a load balancer. One that ignores them
+// would be open to the world, so a Service that has them gets none.
+var unsupported = []string{prefixLoadBalancer + "allow-rules", prefixLoadBalancer + "deny-rules"}
+
+func (p *parser) refuseUnsupported(svc *v1.Service) {
+	const allowed = "must be absent: this version can't restrict sources yet, and makes no load balancer that is open to all instead"
+	for _, key := range unsupported {
+		if value := svc.Annotations[key]; value != "" {
+			p.problems = append(p.problems, Problem{Field: key, Value: value, Allowed: allowed})
+		}
+	}
+	if ranges := svc.Spec.LoadBalancerSourceRanges; len(ranges) > 0 {
+		p.problems = append(p.problems, Problem{Field: "spec.loadBalancerSourceRanges", Value: strings.Join(ranges, ","), Allowed: allowed})
+	}
+}
+
+// Unknown returns the annotations under our prefixes that nothing reads, sorted.
+func Unknown(svc *v1.Service) []string {
+	var unknown []string
+	for key := range svc.Annotations {
+		if !strings.HasPrefix(key, prefixLoadBalancer) && !strings.HasPrefix(key, prefixIdentity) {
+			continue
+		}
+		if _, known := Lookup(key); !known && !slices.Contains(unsupported, key) {
+			unknown = append(unknown, key)
+		}
+	}
+	slices.Sort(unknown)
+	return unknown
 }
 
 type parser struct {

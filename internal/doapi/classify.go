@@ -68,7 +68,7 @@ func classifyAnswer(resp *http.Response) Class {
 	switch code := resp.StatusCode; {
 	case code == http.StatusNotFound:
 		// Anything in between can answer 404; only the API's word counts.
-		return pick(f.genuine(), ClassNotFound, ClassCloud)
+		return pick(f.genuine() && strings.EqualFold(f.id, "not_found"), ClassNotFound, ClassCloud)
 	case code == http.StatusBadRequest, code == http.StatusUnprocessableEntity:
 		return pick(structured, ClassUser, ClassCloud)
 	case code == http.StatusForbidden:

@@ -63,5 +63,9 @@ func isRateLimit(resp *http.Response) bool {
 	if f != nil && f.structured && !strings.EqualFold(f.id, "too_many_requests") {
 		return false
 	}
+	// Its words are enough where something in between dropped the headers.
+	if f != nil && resp.Header.Get("RateLimit-Remaining") == "" && strings.Contains(strings.ToLower(f.message), "rate limit") {
+		return true
+	}
 	return resp.Header.Get("Retry-After") != "" || resp.Header.Get("RateLimit-Remaining") == "0"
 }

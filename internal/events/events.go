@@ -37,10 +37,12 @@ const (
 // Reasons of events on Services.
 const (
 	LoadBalancerConfigError   Reason = "LoadBalancerConfigError"
+	UnknownAnnotation         Reason = "UnknownAnnotation"
 	LoadBalancerCreated       Reason = "LoadBalancerCreated"
 	LoadBalancerUpdated       Reason = "LoadBalancerUpdated"
 	LoadBalancerAdopted       Reason = "LoadBalancerAdopted"
 	LoadBalancerNotFound      Reason = "LoadBalancerNotFound"
+	LoadBalancerNotOwned      Reason = "LoadBalancerNotOwned"
 	LoadBalancerErrored       Reason = "LoadBalancerErrored"
 	LoadBalancerImmutable     Reason = "LoadBalancerImmutable"
 	LoadBalancerDisowned      Reason = "LoadBalancerDisowned"
@@ -73,10 +75,12 @@ var Docs = []Doc{
 	{NodeNeverInitialized, "Node", v1.EventTypeWarning, "The kubelet registered without `--cloud-provider=external`, so nothing initialises the Node."},
 	{NodeDeletionBlocked, "Node", v1.EventTypeWarning, "The Node looks gone but is kept, since many do at once (see `NODE_DELETION_BRAKE`) or since the API token doesn't show the rest of the cluster any more."},
 	{LoadBalancerConfigError, "Service", v1.EventTypeWarning, "Annotations or ports that can't be used, all of them at once. Nothing is sent to DigitalOcean until they are mended."},
+	{UnknownAnnotation, "Service", v1.EventTypeWarning, "Annotations under the manager's prefixes that this version doesn't know: misspelt, or not supported yet. They have no effect."},
 	{LoadBalancerCreated, "Service", v1.EventTypeNormal, "A load balancer was made."},
 	{LoadBalancerUpdated, "Service", v1.EventTypeNormal, "The load balancer was changed; the message lists what."},
 	{LoadBalancerAdopted, "Service", v1.EventTypeNormal, "A load balancer that was made for this Service before was found again."},
 	{LoadBalancerNotFound, "Service", v1.EventTypeWarning, "The load balancer of the id annotation doesn't exist any more; another one is used or made."},
+	{LoadBalancerNotOwned, "Service", v1.EventTypeWarning, "The load balancer that the Service names belongs to another Service, which keeps it: the one it was made for, or the older one. Deleting this Service doesn't touch it."},
 	{LoadBalancerErrored, "Service", v1.EventTypeWarning, "DigitalOcean failed to make the load balancer."},
 	{LoadBalancerImmutable, "Service", v1.EventTypeWarning, "What was changed can't be changed on a load balancer that exists."},
 	{LoadBalancerDisowned, "Service", v1.EventTypeNormal, "The load balancer is left alone, as the Service's disown annotation asks for."},

@@ -2,7 +2,6 @@ package instances
 
 import (
 	"fmt"
-	"net/netip"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -35,7 +34,7 @@ func reportedAddresses(node *v1.Node) []string {
 	var reported []string
 	for _, a := range node.Status.Addresses {
 		if a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP {
-			reported = append(reported, canonical(a.Address))
+			reported = append(reported, inventory.Canonical(a.Address))
 		}
 	}
 	return append(reported, providedIPs(node)...)
@@ -47,17 +46,10 @@ func providedIPs(node *v1.Node) []string {
 	var provided []string
 	for _, ip := range strings.Split(node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr], ",") {
 		if ip = strings.TrimSpace(ip); ip != "" {
-			provided = append(provided, canonical(ip))
+			provided = append(provided, inventory.Canonical(ip))
 		}
 	}
 	return provided
-}
-
-func canonical(ip string) string {
-	if parsed, err := netip.ParseAddr(ip); err == nil {
-		return parsed.Unmap().String()
-	}
-	return ip
 }
 
 // checkProvidedIP tells the Node's owner what the framework only logs: with a
@@ -75,7 +67,7 @@ func (i *Instances) checkProvidedIP(node *v1.Node, d inventory.Droplet, addresse
 
 func hasAddress(addresses []v1.NodeAddress, ip string) bool {
 	for _, a := range addresses {
-		if canonical(a.Address) == ip {
+		if inventory.Canonical(a.Address) == ip {
 			return true
 		}
 	}

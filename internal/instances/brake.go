@@ -39,39 +39,62 @@ type brake struct {
 
 	mu sync.Mutex
 	// lastSeen is when the API last showed a Node's droplet.
-	lastSeen map[types.UID]time.Time
-	// candidates are when Nodes first looked gone.
-	candidates map[types.UID]time.Time
+	lastSeen   map[types.UID]time.Time
+	candidates map[types.UID]candidate
 	// removed are when Nodes were let go, held when they were kept.
 	removed, held map[types.UID]time.Time
 }
 
+// candidate is a Node that looks gone, since first and at last.
+type candidate struct{ first, last time.Time }
+
+// lapsesAfter is how long one answer that a droplet is gone counts: the next is
+// asked for within minutes while the Node is not ready. A single wrong answer
+// must not be half of a removal for ever.
+const lapsesAfter = 10 * time.Minute
+
 func newBrake(settings config.Brake, metrics *Metrics, clock clock.PassiveClock) *brake {
 	return &brake{
 		settings: settings, clock: clock, metrics: metrics,
-		lastSeen: map[types.UID]time.Time{}, candidates: map[types.UID]time.Time{},
+		lastSeen: map[types.UID]time.Time{}, candidates: map[types.UID]candidate{},
 		removed: map[types.UID]time.Time{}, held: map[types.UID]time.Time{},
 	}
 }
 
 // seen notes when the API showed the Node's droplet.
-func (b *brake) seen(node *v1.Node, at time.Time) {
+//
+// It returns true when that ends that the Node was held.
+func (b *brake) seen(node *v1.Node, at time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.lastSeen[node.UID] = at
-	delete(b.candidates, node.UID)
-	b.release(node.UID)
+	if at.After(b.lastSeen[node.UID]) {
+		b.lastSeen[node.UID] = at
+	}
+	// What was read before the API said "not found" takes nothing back.
+	if c, ok := b.candidates[node.UID]; ok && at.After(c.last) {
+		delete(b.candidates, node.UID)
+	}
+	held, ok := b.held[node.UID]
+	if ok = ok && at.After(held); ok {
+		b.release(node.UID)
+	}
+	return ok
+}
+
+// tidy forgets Nodes that don't exist any more, where it matters to anybody.
+func (b *brake) tidy(nodes func() []*v1.Node) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.held) > 0 {
+		b.forget(nodes(), b.clock.Now())
+	}
 }
 
 // hold notes that a Node which looks gone is kept.
 func (b *brake) hold(node *v1.Node) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.holdLocked(node.UID)
-}
-
-func (b *brake) holdLocked(uid types.UID) {
-	b.held[uid] = b.clock.Now()
+	b.held[node.UID] = b.clock.Now()
 	b.metrics.setBlocked(len(b.held))
 }
 
@@ -88,21 +111,22 @@ func (b *brake) mayRemove(node *v1.Node, all []*v1.Node) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.forget(all, now)
-	first, again := b.candidates[node.UID]
-	if !again {
-		b.candidates[node.UID] = now
+	c := b.candidates[node.UID]
+	if c.first.IsZero() {
+		c.first = now
+	}
+	c.last = now
+	b.candidates[node.UID] = c
+	if now.Sub(c.first) < confirmAfter {
 		return errConfirming
 	}
-	if now.Sub(first) < confirmAfter {
-		return errConfirming
-	}
-	if gone := b.suspects(all, first); b.exceeded(gone, len(all)) {
-		if now.Sub(first) < blockedAfter {
+	ours := countOurs(all)
+	if gone := b.suspects(all, c.first); b.exceeded(gone, ours) {
+		if now.Sub(c.first) < blockedAfter {
 			return errConfirming // the others may just not have been looked at yet
 		}
-		b.holdLocked(node.UID)
 		return fmt.Errorf("%w: %d of %d, more than %d and more than %d%%. Check that the token is of the right team and that the droplets really are gone; then set %s=off and restart, or delete the Nodes by hand",
-			errBlocked, gone, len(all), b.settings.Count, b.settings.Percent, config.EnvNodeBrake)
+			errBlocked, gone, ours, b.settings.Count, b.settings.Percent, config.EnvNodeBrake)
 	}
 	delete(b.candidates, node.UID)
 	b.release(node.UID)
@@ -123,6 +147,18 @@ func (b *brake) suspects(all []*v1.Node, since time.Time) int {
 	return n
 }
 
+// countOurs counts the Nodes that are droplets: others can't be gone, so they
+// must not make the gone ones look few.
+func countOurs(all []*v1.Node) int {
+	n := 0
+	for _, node := range all {
+		if isOurs(node) {
+			n++
+		}
+	}
+	return n
+}
+
 func (b *brake) exceeded(gone, total int) bool {
 	return !b.settings.Off && gone > b.settings.Count && gone*100 > b.settings.Percent*total
 }
@@ -136,7 +172,8 @@ func (b *brake) forget(all []*v1.Node, now time.Time) {
 	}
 	gone := func(uid types.UID, _ time.Time) bool { return !exists[uid] }
 	maps.DeleteFunc(b.lastSeen, gone)
-	maps.DeleteFunc(b.candidates, gone)
 	maps.DeleteFunc(b.held, gone)
+	maps.DeleteFunc(b.candidates, func(uid types.UID, c candidate) bool { return !exists[uid] || now.Sub(c.last) > lapsesAfter })
+	b.metrics.setBlocked(len(b.held))
 	maps.DeleteFunc(b.removed, func(_ types.UID, at time.Time) bool { return now.Sub(at) > b.settings.Window })
 }

@@ -14,13 +14,13 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 	"k8s.io/utils/clock"
 
 	"digitalocean-cloud-controller-manager/internal/config"
+	"digitalocean-cloud-controller-manager/internal/doapi"
 	"digitalocean-cloud-controller-manager/internal/events"
 	"digitalocean-cloud-controller-manager/internal/inventory"
 	"digitalocean-cloud-controller-manager/internal/providerid"
@@ -34,6 +34,7 @@ type Instances struct {
 	clock    clock.WithTicker
 	settings config.Nodes
 	brake    *brake
+	waiting  chan struct{}
 }
 
 var _ cloudprovider.InstancesV2 = (*Instances)(nil)
@@ -43,7 +44,7 @@ var _ cloudprovider.InstancesV2 = (*Instances)(nil)
 func New(droplets *inventory.Droplets, nodes corelisters.NodeLister, recorder *events.Recorder, settings config.Nodes, metrics *Metrics, clock clock.WithTicker) *Instances {
 	return &Instances{
 		droplets: droplets, nodes: nodes, recorder: recorder, clock: clock, settings: settings,
-		brake: newBrake(settings.DeletionBrake, metrics, clock),
+		brake: newBrake(settings.DeletionBrake, metrics, clock), waiting: make(chan struct{}, waitSlots),
 	}
 }
 
@@ -61,7 +62,7 @@ const (
 // know.
 func (i *Instances) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 	if node.Spec.ProviderID == "" {
-		return false, fmt.Errorf("node %q has no provider ID yet", node.Name)
+		return true, nil // InstanceMetadata looks for its droplet
 	}
 	id, err := providerid.Parse(node.Spec.ProviderID)
 	if err != nil {
@@ -71,13 +72,12 @@ func (i *Instances) InstanceExists(ctx context.Context, node *v1.Node) (bool, er
 	droplet, err := i.droplets.Watch(ctx, id)
 	switch {
 	case err == nil:
-		i.brake.seen(node, droplet.Read)
+		i.seen(node, droplet)
 		return true, nil
 	case errors.Is(err, inventory.ErrGone):
 		return i.decideGone(node, id)
 	case errors.Is(err, inventory.ErrNotBelieved):
-		i.brake.hold(node)
-		i.recorder.Tell(node, events.NodeDeletionBlocked, fmt.Sprintf("DigitalOcean doesn't find droplet %d, but the Node is kept, as the API token doesn't show the rest of the cluster either. Check that the token is of the right team.", id))
+		i.hold(node, fmt.Sprintf("DigitalOcean doesn't find droplet %d, but the Node is kept, as the API token doesn't show the rest of the cluster either. Check that the token is of the right team.", id))
 		return false, fmt.Errorf("node %q: %w", node.Name, err)
 	default:
 		return false, fmt.Errorf("node %q: %w", node.Name, err)
@@ -93,20 +93,34 @@ func (i *Instances) decideGone(node *v1.Node, id int) (exists bool, err error) {
 	if droplet, ok := i.droplets.Cached(id); ok && droplet.Created.After(created) {
 		created = droplet.Created
 	}
+	if _, seen := i.droplets.Cached(id); !seen && isUninitialized(node) {
+		// Nobody has seen the droplet yet: the provider ID may be wrong.
+		i.tellIfOld(node, waitBelowAge, events.NodeWithoutDroplet, fmt.Sprintf("DigitalOcean has no droplet %d, and never had one that this Node was initialised from. Check the kubelet's --provider-id; if the machine is gone, remove the Node with: kubectl delete node %s", id, node.Name))
+		return false, fmt.Errorf("node %q: droplet %d is not found and was never seen", node.Name, id)
+	}
 	if age := i.clock.Since(created); age < youngAge {
 		return false, fmt.Errorf("node %q: droplet %d is not found, but is too young (%s) to be called gone", node.Name, id, age.Round(time.Second))
 	}
-	all, err := i.nodes.List(labels.Everything())
-	if err != nil {
-		return false, fmt.Errorf("list nodes: %w", err)
-	}
-	if err := i.brake.mayRemove(node, all); err != nil {
+	if err := i.brake.mayRemove(node, i.all()); err != nil {
 		if errors.Is(err, errBlocked) {
-			i.recorder.Tell(node, events.NodeDeletionBlocked, fmt.Sprintf("Droplet %d does not exist any more, but the Node is kept: %v", id, err))
+			i.hold(node, fmt.Sprintf("Droplet %d does not exist any more, but the Node is kept, as too many Nodes look gone at once. Check that the API token is of the right team and that the droplets really are gone; then set %s=off and restart the manager, or delete the Nodes by hand.", id, config.EnvNodeBrake))
 		}
 		return false, fmt.Errorf("node %q: droplet %d is gone: %w", node.Name, id, err)
 	}
 	return false, nil
+}
+
+// seen notes that the API showed the Node's droplet.
+func (i *Instances) seen(node *v1.Node, droplet inventory.Droplet) {
+	if i.brake.seen(node, droplet.Read) {
+		i.recorder.Forget(node, events.NodeDeletionBlocked)
+	}
+}
+
+// hold notes and tells that a Node which looks gone is kept.
+func (i *Instances) hold(node *v1.Node, message string) {
+	i.brake.hold(node)
+	i.recorder.Tell(node, events.NodeDeletionBlocked, message)
 }
 
 // InstanceShutdown tells whether the Node's droplet is powered off. It re-uses
@@ -131,6 +145,9 @@ const (
 	waitBelowAge = 10 * time.Minute
 	waitAtMost   = 12 * time.Second
 	waitInterval = 2 * time.Second
+	// waitSlots is how many Nodes may wait at once, of the framework's workers:
+	// Nodes whose droplet never comes must not hold up the others.
+	waitSlots = 10
 )
 
 // errNotYet is trouble that time alone may mend within seconds.
@@ -150,10 +167,25 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloud
 			return nil, fmt.Errorf("node %q: %w", node.Name, err)
 		}
 		select {
-		case <-ctx.Done():
+		case i.waiting <- struct{}{}:
+		default:
 			return nil, fmt.Errorf("node %q: %w", node.Name, err)
-		case <-i.clock.After(waitInterval):
 		}
+		err = i.wait(ctx, err)
+		<-i.waiting
+		if err != nil {
+			return nil, fmt.Errorf("node %q: %w", node.Name, err)
+		}
+	}
+}
+
+// wait waits a moment; when the context ends first, it returns the error.
+func (i *Instances) wait(ctx context.Context, err error) error {
+	select {
+	case <-ctx.Done():
+		return err
+	case <-i.clock.After(waitInterval):
+		return nil
 	}
 }
 
@@ -171,10 +203,12 @@ func (i *Instances) metadata(ctx context.Context, node *v1.Node) (*cloudprovider
 			return &cloudprovider.InstanceMetadata{}, nil
 		}
 	}
+	i.brake.tidy(i.all)
 	droplet, err := i.dropletOf(ctx, node)
 	if err != nil {
 		return nil, err
 	}
+	i.seen(node, droplet)
 	if !droplet.HasAddress() {
 		i.tellIfOld(node, time.Minute, events.DropletWithoutAddress, fmt.Sprintf("Droplet %d has no address yet.", droplet.ID))
 		return nil, fmt.Errorf("%w: droplet %d has no address", errNotYet, droplet.ID)
@@ -208,13 +242,13 @@ func (i *Instances) dropletOf(ctx context.Context, node *v1.Node) (inventory.Dro
 		return inventory.Droplet{}, err
 	}
 	if !isUninitialized(node) {
-		return i.droplets.Get(ctx, id, sweepAge, i.known)
+		return i.droplets.Get(doapi.WithPriority(ctx, doapi.Background), id, sweepAge, i.known)
 	}
 	droplet, err := i.droplets.Get(ctx, id, initAge, i.uninitialized)
 	if err == nil && !droplet.HasAddress() {
 		droplet, err = i.droplets.Get(ctx, id, pollAge, i.uninitialized)
 	}
-	if errors.Is(err, inventory.ErrGone) {
+	if errors.Is(err, inventory.ErrGone) || errors.Is(err, inventory.ErrWasGone) {
 		return droplet, fmt.Errorf("%w: %w", errNotYet, err)
 	}
 	return droplet, err
@@ -230,8 +264,10 @@ func (i *Instances) find(ctx context.Context, node *v1.Node) (inventory.Droplet,
 	})
 	switch {
 	case errors.Is(err, inventory.ErrNoMatch):
-		i.tellIfOld(node, 20*time.Second, events.DropletNotFound, err.Error())
-		i.tellIfOld(node, 10*time.Minute, events.NodeWithoutDroplet, err.Error()+". If the machine is gone, remove the Node with: kubectl delete node "+node.Name)
+		// How many droplets there are changes; what was compared does not.
+		compared := fmt.Sprintf("No droplet has the name %q or one of the addresses %v", node.Name, reportedAddresses(node))
+		i.tellIfOld(node, 20*time.Second, events.DropletNotFound, compared+". The search goes on.")
+		i.tellIfOld(node, waitBelowAge, events.NodeWithoutDroplet, compared+". If the machine is gone, remove the Node with: kubectl delete node "+node.Name)
 		return droplet, fmt.Errorf("%w: %w", errNotYet, err)
 	case errors.Is(err, inventory.ErrAmbiguous):
 		i.recorder.Tell(node, events.DropletAmbiguous, err.Error())

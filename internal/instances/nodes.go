@@ -20,6 +20,15 @@ func ClusterOf(nodes corelisters.NodeLister) inventory.Cluster {
 	}
 }
 
+// all returns every Node. An informer's lister never fails.
+func (i *Instances) all() []*v1.Node {
+	all, err := i.nodes.List(labels.Everything())
+	if err != nil {
+		return nil
+	}
+	return all
+}
+
 func (i *Instances) known() []int         { return dropletIDs(i.nodes, anyNode) }
 func (i *Instances) uninitialized() []int { return dropletIDs(i.nodes, isUninitialized) }
 

@@ -6,6 +6,7 @@
 package inventory
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -91,14 +92,23 @@ func (d *Droplet) setNetworks(networks *godo.Networks) {
 		switch {
 		case n.IPAddress == "":
 		case n.Type == "private":
-			d.PrivateIPv4 = append(d.PrivateIPv4, n.IPAddress)
+			d.PrivateIPv4 = append(d.PrivateIPv4, Canonical(n.IPAddress))
 		case n.Type == "public":
-			d.PublicIPv4 = append(d.PublicIPv4, n.IPAddress)
+			d.PublicIPv4 = append(d.PublicIPv4, Canonical(n.IPAddress))
 		}
 	}
 	for _, n := range networks.V6 {
 		if n.IPAddress != "" && n.Type == "public" {
-			d.PublicIPv6 = append(d.PublicIPv6, n.IPAddress)
+			d.PublicIPv6 = append(d.PublicIPv6, Canonical(n.IPAddress))
 		}
 	}
+}
+
+// Canonical writes an IP address in its one canonical form, so that addresses
+// can be compared as text. What is no address stays as it is.
+func Canonical(ip string) string {
+	if parsed, err := netip.ParseAddr(ip); err == nil {
+		return parsed.Unmap().String()
+	}
+	return ip
 }

@@ -19,6 +19,10 @@ import (
 // that asked.
 var ErrGone = errors.New("droplet does not exist")
 
+// ErrWasGone says that [ErrGone] was answered a moment ago. It isn't asked again
+// yet, and it is no proof for anything that can't be undone.
+var ErrWasGone = errors.New("droplet did not exist a moment ago")
+
 // ErrNotBelieved says that DigitalOcean doesn't find the droplet, but that the
 // token doesn't demonstrably show this cluster any more.
 var ErrNotBelieved = errors.New("not found, but not believed to be gone")
@@ -67,10 +71,17 @@ type Droplets struct {
 	gpus       int
 	gpusListed bool
 	// watch paces the look at droplets whose Nodes are not ready, doubt that
-	// at droplets which seem to be gone.
-	watch, doubt pace
-	doubts       map[int]backoff
-	misses       map[string]miss
+	// at droplets which seem to be gone, search that for droplets of Nodes
+	// without a provider ID.
+	watch, doubt, search pace
+	doubts               map[int]doubt
+	misses               map[missKey]miss
+	// unvouched remembers that the token didn't show the cluster.
+	unvouched struct {
+		until time.Time
+		err   error
+	}
+	trouble trouble
 	// owner is the account and team that shows this process the cluster, since
 	// identified.
 	owner      string
@@ -95,7 +106,17 @@ const (
 	watchBurst    = 6
 	doubtInterval = 10 * time.Second
 	doubtBurst    = 40
+	// A search for a new Node's droplet is urgent, one that goes on is not.
+	searchInterval = 10 * time.Second
+	searchBurst    = 30
 )
+
+// doubt is a droplet that the API didn't find, what was made of that, and when
+// it is asked for again.
+type doubt struct {
+	backoff
+	err error
+}
 
 // NewDroplets makes a snapshot that is filled as it is asked.
 func NewDroplets(api DropletAPI, account AccountAPI, cluster Cluster, clock clock.PassiveClock) *Droplets {
@@ -103,9 +124,10 @@ func NewDroplets(api DropletAPI, account AccountAPI, cluster Cluster, clock cloc
 		api: api, account: account, cluster: cluster, clock: clock,
 		plain:    doapi.NewLister(api.List, dropletID),
 		withGPUs: doapi.NewLister(api.ListWithGPUs, dropletID),
-		index:    newIndex(), doubts: map[int]backoff{}, misses: map[string]miss{},
-		watch: pace{interval: watchInterval, burst: watchBurst},
-		doubt: pace{interval: doubtInterval, burst: doubtBurst},
+		index:    newIndex(), doubts: map[int]doubt{}, misses: map[missKey]miss{},
+		watch:  pace{interval: watchInterval, burst: watchBurst},
+		doubt:  pace{interval: doubtInterval, burst: doubtBurst},
+		search: pace{interval: searchInterval, burst: searchBurst},
 	}
 }
 
@@ -127,6 +149,14 @@ func (d *Droplets) Get(ctx context.Context, id int, maxAge time.Duration, peers 
 func (d *Droplets) read(ctx context.Context, id int, maxAge time.Duration, peers []int, p *pace) (Droplet, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	doubted, err := d.stillDoubted(id)
+	if err != nil {
+		return Droplet{}, err
+	}
+	if doubted {
+		// No list can tell whether it is gone.
+		return d.get(ctx, id, &d.doubt)
+	}
 	if d.listIsCheaper(id, maxAge, peers) {
 		// What a list lacks is looked at one by one: absence from a list means
 		// nothing, as lists lag behind and hold no GPU droplets.
@@ -136,8 +166,35 @@ func (d *Droplets) read(ctx context.Context, id int, maxAge time.Duration, peers
 		if droplet, ok := d.cached(id, maxAge); ok {
 			return droplet, nil
 		}
+		// When a list lacks a whole cluster, the token is likely of another
+		// team: to ask for each would use up the quota.
+		if p = &d.doubt; !d.allowed(p) {
+			return Droplet{}, fmt.Errorf("droplet %d is in no list: %w", id, ErrNotNow)
+		}
 	}
 	return d.get(ctx, id, p)
+}
+
+// stillDoubted tells whether the API didn't find the droplet when it was last
+// asked, and what was made of that while it isn't time to ask again.
+func (d *Droplets) stillDoubted(id int) (doubted bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.clock.Now()
+	switch doubt, ok := d.doubts[id]; {
+	case !ok || (!now.Before(doubt.next) && d.doubt.allowed(now)):
+		return ok, nil
+	case errors.Is(doubt.err, ErrGone):
+		return true, fmt.Errorf("droplet %d: %w", id, ErrWasGone)
+	default:
+		return true, fmt.Errorf("%w: %w", ErrNotNow, doubt.err)
+	}
+}
+
+func (d *Droplets) allowed(p *pace) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return p.allowed(d.clock.Now())
 }
 
 // Watch returns the droplet of a Node that is not ready. It is at most ten
@@ -171,9 +228,20 @@ func (d *Droplets) watchPace(id int) (p *pace, doubted, allowed bool) {
 	now := d.clock.Now()
 	doubt, doubted := d.doubts[id]
 	if !doubted {
-		return &d.watch, false, d.watch.allowed(now)
+		return &d.watch, false, d.watch.allowed(now) && d.isOldest(id)
 	}
 	return &d.doubt, true, !now.Before(doubt.next) && d.doubt.allowed(now)
+}
+
+// isOldest gives the turn to the droplet that was not looked at for longest.
+func (d *Droplets) isOldest(id int) bool {
+	own := d.index.byID[id].Read // zero when nothing is known
+	for _, other := range d.cluster.Unready() {
+		if _, doubted := d.doubts[other]; !doubted && d.index.byID[other].Read.Before(own) {
+			return false
+		}
+	}
+	return true
 }
 
 // Cached returns what is known of a droplet, however old.
@@ -216,9 +284,13 @@ func (d *Droplets) get(ctx context.Context, id int, p *pace) (Droplet, error) {
 }
 
 func (d *Droplets) getNow(ctx context.Context, id int, p *pace) (Droplet, error) {
+	if err := d.inTrouble(); err != nil {
+		return Droplet{}, fmt.Errorf("get droplet %d: %w", id, err)
+	}
 	read := d.clock.Now()
 	d.book(p, 1)
 	answer, _, err := d.api.Get(ctx, id)
+	d.noteTrouble(err, 1)
 	switch {
 	case doapi.IsNotFound(err):
 		return Droplet{}, d.confirmGone(ctx, id, err)
@@ -232,6 +304,7 @@ func (d *Droplets) getNow(ctx context.Context, id int, p *pace) (Droplet, error)
 	defer d.mu.Unlock()
 	d.index.put(droplet)
 	delete(d.doubts, id)
+	d.unvouched.err = nil
 	return droplet, nil
 }
 

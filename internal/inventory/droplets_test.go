@@ -249,16 +249,16 @@ func TestVouch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.nodes(3)
-		if err := w.droplets.Vouch(context.Background()); err != nil {
+		if err := w.droplets.Vouch(context.Background(), true); err != nil {
 			t.Errorf("with the cluster's token: %v", err)
 		}
 		w.token.current = foreign
-		if err := w.droplets.Vouch(context.Background()); err == nil {
+		if err := w.droplets.Vouch(context.Background(), true); err == nil {
 			t.Error("another team's token is vouched for")
 		}
 		w.sim.AddFault(simulator.Fault{Status: 500})
 		w.token.current = ours
-		if err := w.droplets.Vouch(context.Background()); err == nil {
+		if err := w.droplets.Vouch(context.Background(), true); err == nil {
 			t.Error("an API in trouble is vouched for")
 		}
 	})

@@ -43,22 +43,44 @@ const (
 	maxMissWait = time.Minute
 )
 
+// missKey is what a look-up that found nothing is remembered by: a Node that
+// was made anew begins anew.
+type missKey struct {
+	name  string
+	since time.Time
+}
+
+func (q Query) key() missKey { return missKey{q.Name, q.Since} }
+
 // Find returns the droplet of a Node by its name, ignoring case, or else by
 // its addresses. A full domain name also matches a droplet of its first label
 // when an address agrees. The error is [ErrNoMatch] or [ErrAmbiguous] when the
 // API was understood.
 func (d *Droplets) Find(ctx context.Context, q Query) (Droplet, error) {
-	if droplet, err := d.findKnown(q); !errors.Is(err, ErrNoMatch) {
-		return droplet, err
-	}
-	if err := d.remembered(q.Name); err != nil {
-		return Droplet{}, err
-	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	droplet, err := d.findNow(ctx, q)
-	d.remember(q.Name, err)
+	droplet, err := d.findKnown(q)
+	if errors.Is(err, ErrNoMatch) {
+		if err := d.remembered(q); err != nil {
+			return Droplet{}, err
+		}
+		droplet, err = d.findNow(ctx, q)
+		d.remember(q, err)
+	}
+	if err == nil && d.mayBeReplaced(droplet, q) {
+		// The droplet that this name had before may still be listed, and its
+		// successor not yet.
+		return d.get(ctx, droplet.ID, nil)
+	}
 	return droplet, err
+}
+
+// replacedAfter is by how much a droplet is older than its Node that makes it
+// doubtful: a kubelet registers within minutes.
+const replacedAfter = 30 * time.Minute
+
+func (d *Droplets) mayBeReplaced(droplet Droplet, q Query) bool {
+	return q.Since.Sub(droplet.Created) > replacedAfter && !sharesAddress(droplet, q.Addresses)
 }
 
 // findKnown searches what was listed after the Node was made.
@@ -73,32 +95,46 @@ func (d *Droplets) findKnown(q Query) (Droplet, error) {
 
 func (d *Droplets) findNow(ctx context.Context, q Query) (Droplet, error) {
 	d.mu.Lock()
-	// A list knows names as well, so after a first miss it is enough.
-	_, missed := d.misses[q.Name]
-	byName := !missed && d.cluster.Unnamed() <= d.listCost()
+	_, missed := d.misses[q.key()]
+	byName := d.cluster.Unnamed() <= d.listCost()
 	d.mu.Unlock()
 	if byName {
 		droplet, err := d.findByName(ctx, q)
-		if !errors.Is(err, ErrNoMatch) {
-			return droplet, err
+		// With other addresses than the kubelet's, it may be a namesake.
+		if err == nil && (len(q.Addresses) == 0 || sharesAddress(droplet, q.Addresses)) {
+			return droplet, nil
+		}
+		if err != nil && !errors.Is(err, ErrNoMatch) {
+			return Droplet{}, err
 		}
 	}
-	if err := d.listAll(ctx, minMissWait); err != nil {
+	listAge := minMissWait
+	if missed && byName {
+		listAge = searchListAge
+	}
+	if err := d.listAll(ctx, listAge); err != nil && !errors.Is(err, ErrNotNow) {
 		return Droplet{}, fmt.Errorf("list droplets: %w", err)
 	}
-	droplet, err := d.findKnown(q)
-	if errors.Is(err, ErrNoMatch) && !byName && !missed {
-		// A list may lag behind.
-		return d.findByName(ctx, q)
-	}
-	return droplet, err
+	return d.findKnown(q)
 }
 
+// searchListAge is how old a list of everything may be while a search by name
+// goes on that costs one call.
+const searchListAge = 5 * time.Minute
+
 func (d *Droplets) findByName(ctx context.Context, q Query) (Droplet, error) {
+	if err := d.inTrouble(); err != nil {
+		return Droplet{}, err
+	}
+	if !d.allowed(&d.search) {
+		return Droplet{}, ErrNoMatch
+	}
+	d.book(&d.search, 1)
 	begun := d.clock.Now()
 	found, err := doapi.ListAll(ctx, func(ctx context.Context, o *godo.ListOptions) ([]godo.Droplet, *godo.Response, error) {
 		return d.api.ListByName(ctx, q.Name, o)
 	}, dropletID)
+	d.noteTrouble(err, troubleAfter)
 	if err != nil {
 		return Droplet{}, fmt.Errorf("list droplets named %q: %w", q.Name, err)
 	}
@@ -115,10 +151,14 @@ func (d *Droplets) findByName(ctx context.Context, q Query) (Droplet, error) {
 
 // match finds the one droplet that fits.
 func match(q Query, x *index) (Droplet, error) {
+	addressed := x.addressed(q.Addresses)
 	if named := x.named(q.Name); len(named) > 0 {
+		if len(withAddress(q, named)) == 0 {
+			// The name says one, the addresses another: somebody's namesake.
+			named = append(named, addressed...)
+		}
 		return one(q, named)
 	}
-	addressed := x.addressed(q.Addresses)
 	if label, _, isDomain := strings.Cut(q.Name, "."); isDomain {
 		if labelled := withAddress(q, x.named(label)); len(labelled) == 1 {
 			return labelled[0], nil
@@ -135,7 +175,7 @@ func one(q Query, candidates []Droplet) (Droplet, error) {
 	if len(candidates) == 1 {
 		return candidates[0], nil
 	}
-	if fitting := withAddress(q, candidates); len(fitting) == 1 {
+	if fitting := withAddress(q, candidates); len(fitting) == 1 && (foldName(fitting[0].Name) == foldName(q.Name) || len(candidates) == len(fitting)) {
 		return fitting[0], nil
 	}
 	ids := make([]int, len(candidates))
@@ -167,26 +207,26 @@ func sharesAddress(d Droplet, addresses []string) bool {
 }
 
 // remembered returns the error of a look-up that found nothing a moment ago.
-func (d *Droplets) remembered(name string) error {
+func (d *Droplets) remembered(q Query) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if m, ok := d.misses[name]; ok && d.clock.Now().Before(m.next) {
+	if m, ok := d.misses[q.key()]; ok && d.clock.Now().Before(m.next) {
 		return m.err
 	}
 	return nil
 }
 
-func (d *Droplets) remember(name string, err error) {
+func (d *Droplets) remember(q Query, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !errors.Is(err, ErrNoMatch) && !errors.Is(err, ErrAmbiguous) {
 		if err == nil {
-			delete(d.misses, name)
+			delete(d.misses, q.key())
 		}
 		return
 	}
 	now := d.clock.Now()
-	d.misses[name] = miss{d.misses[name].again(now, minMissWait, maxMissWait), err}
+	d.misses[q.key()] = miss{d.misses[q.key()].again(now, minMissWait, maxMissWait), err}
 	// Names of Nodes that are gone would pile up.
 	for other, old := range d.misses {
 		if now.Sub(old.next) > 10*maxMissWait {

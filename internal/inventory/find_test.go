@@ -69,6 +69,22 @@ func TestFind(t *testing.T) {
 			droplets: []spec{{Name: "w"}, {Name: "w"}},
 			query:    inventory.Query{Name: "w"}, err: inventory.ErrAmbiguous,
 		}, {
+			name:     "an IPv6 address in another spelling",
+			droplets: []spec{{Name: "a", IPv6: true, PublicIPv6: "2001:0DB8:0000:0000:0000:0000:0000:0009"}},
+			query:    inventory.Query{Name: "node", Addresses: []string{"2001:db8::9"}},
+		}, {
+			name:     "with a GPU, not its namesake without",
+			droplets: []spec{{Name: "w", PrivateIPv4: "10.0.0.8"}, {Name: "w", GPU: true, PrivateIPv4: "10.0.0.9"}},
+			query:    inventory.Query{Name: "w", Addresses: []string{"10.0.0.9"}}, want: 1,
+		}, {
+			name:     "not when the name says one and the address another",
+			droplets: []spec{{Name: "w", PrivateIPv4: "10.0.0.8"}, {Name: "x", PrivateIPv4: "10.0.0.9"}},
+			query:    inventory.Query{Name: "w", Addresses: []string{"10.0.0.9"}}, err: inventory.ErrAmbiguous,
+		}, {
+			name:     "by name when no droplet has the address",
+			droplets: []spec{{Name: "w"}, {Name: "x"}},
+			query:    inventory.Query{Name: "w", Addresses: []string{"100.64.0.9"}},
+		}, {
 			name:     "with a GPU, by name",
 			droplets: []spec{{Name: "a"}, {Name: "gpu", GPU: true}},
 			query:    inventory.Query{Name: "gpu"}, want: 1,
@@ -179,6 +195,50 @@ func TestFindThatFailsIsRepeatedEverMoreSlowly(t *testing.T) {
 		try(time.Minute)
 		if _, err := w.droplets.Find(context.Background(), query); err != nil {
 			t.Errorf("the droplet that came late is not found: %v", err)
+		}
+	})
+}
+
+func TestFindDoesNotBindToADropletThatIsOnlyListedStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.unnamed = 1
+		w.nodes(2)
+		old := w.sim.AddDroplet(simulator.DropletSpec{Team: "ours", Name: "w", CreatedAt: time.Now().Add(-24 * time.Hour)})
+		w.sim.AddFault(simulator.Fault{Path: fmt.Sprint("/v2/droplets/", old.ID), Status: 404})
+		since := time.Now()
+		time.Sleep(time.Second)
+		if d, err := w.droplets.Find(context.Background(), inventory.Query{Name: "w", Since: since}); err == nil {
+			t.Errorf("bound to droplet %d, which is gone", d.ID)
+		}
+	})
+}
+
+func TestReplacedGPUDropletIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.unnamed = 1
+		find := func() (int, error) {
+			time.Sleep(10 * time.Minute)
+			since := time.Now()
+			time.Sleep(time.Second)
+			d, err := w.droplets.Find(context.Background(), inventory.Query{Name: "gpu-1", Since: since})
+			return d.ID, err
+		}
+		add := func() int {
+			time.Sleep(time.Minute)
+			return w.sim.AddDroplet(simulator.DropletSpec{Team: "ours", Name: "gpu-1", GPU: true}).ID
+		}
+		old := add()
+		if id, err := find(); id != old {
+			t.Fatal(id, err)
+		}
+		if err := w.sim.DeleteDroplet(old); err != nil {
+			t.Fatal(err)
+		}
+		replacement := add()
+		if id, err := find(); id != replacement {
+			t.Errorf("found %d (%v), want %d", id, err, replacement)
 		}
 	})
 }

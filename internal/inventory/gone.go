@@ -28,36 +28,50 @@ const (
 // believed.
 func (d *Droplets) confirmGone(ctx context.Context, id int, notFound error) error {
 	d.mu.Lock()
-	d.doubts[id] = d.doubts[id].again(d.clock.Now(), minDoubtWait, maxDoubtWait)
+	d.doubts[id] = doubt{d.doubts[id].again(d.clock.Now(), minDoubtWait, maxDoubtWait), notFound}
 	// Only what was seen after the account was noted was shown by it.
 	droplet, known := d.index.byID[id]
 	seen := known && droplet.Read.After(d.identified)
 	d.mu.Unlock()
-	if err := d.vouch(ctx, id, seen); err != nil {
-		return fmt.Errorf("droplet %d: %w: %w (%w)", id, ErrNotBelieved, err, notFound)
+	verdict := fmt.Errorf("droplet %d: %w", id, ErrGone)
+	if err := d.vouch(ctx, id, seen, &d.doubt); err != nil {
+		verdict = fmt.Errorf("droplet %d: %w: %w (%w)", id, ErrNotBelieved, err, notFound)
 	}
-	return fmt.Errorf("droplet %d: %w", id, ErrGone)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if doubted, ok := d.doubts[id]; ok {
+		doubted.err = verdict
+		d.doubts[id] = doubted
+	}
+	return verdict
 }
 
 // Vouch tells whether the token still shows this cluster, by asking now. The
 // API answers "not found", or a list without the object, just as well when the
 // token is of another team; what is done upon such an answer needs Vouch first.
 // An error says why the answer can't be believed.
-func (d *Droplets) Vouch(ctx context.Context) error {
+//
+// seen tells whether this process has seen what is missing; without it, an
+// account with no Node of the cluster can't be told from a stranger's.
+func (d *Droplets) Vouch(ctx context.Context, seen bool) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return d.vouch(ctx, 0, true)
+	return d.vouch(ctx, 0, seen, nil)
 }
 
 // vouch wants another known droplet of the cluster than except to be there
 // right now; or, where there is no other and this process has seen what is
 // missing, that the account is the one that showed it.
-func (d *Droplets) vouch(ctx context.Context, except int, seen bool) error {
+func (d *Droplets) vouch(ctx context.Context, except int, seen bool, p *pace) error {
 	d.mu.Lock()
 	witnesses := d.witnesses(except)
+	unvouched := d.unvouched
 	d.mu.Unlock()
+	if unvouched.err != nil && d.clock.Now().Before(unvouched.until) {
+		return unvouched.err
+	}
 	for _, witness := range witnesses {
-		d.book(&d.doubt, 1)
+		d.book(p, 1)
 		answer, _, err := d.api.Get(ctx, witness)
 		switch {
 		case err == nil && answer != nil && answer.ID == witness:
@@ -67,13 +81,22 @@ func (d *Droplets) vouch(ctx context.Context, except int, seen bool) error {
 		}
 	}
 	if len(witnesses) > 0 {
-		return fmt.Errorf("the token shows no other droplet of the cluster either, of %v", witnesses)
+		err := fmt.Errorf("the token shows no other droplet of the cluster either, of %v", witnesses)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		// Said of one droplet, it holds for the others for a while.
+		d.unvouched.err, d.unvouched.until = err, d.clock.Now().Add(unvouchedFor)
+		return err
 	}
 	if !seen {
 		return errors.New("this process has seen nothing of the cluster yet")
 	}
 	return d.vouchByOwner(ctx)
 }
+
+// unvouchedFor is how long it stands that the token didn't show the cluster.
+// That the token does show it is never remembered.
+const unvouchedFor = 30 * time.Second
 
 // witnesses are other droplets of the cluster, the most promising first: those
 // whose Node is ready, then those that are known to have existed.
@@ -94,7 +117,13 @@ func (d *Droplets) witnesses(except int) []int {
 			return 2
 		}
 	}
-	all := slices.DeleteFunc(slices.Clone(d.cluster.Known()), func(id int) bool { return id == except })
+	// What a token of another account shows is no witness: a droplet that this
+	// process knows must have been known before the missing one was last seen.
+	missing, known := d.index.byID[except]
+	all := slices.DeleteFunc(slices.Clone(d.cluster.Known()), func(id int) bool {
+		first, seen := d.index.firstSeen[id]
+		return id == except || (known && (!seen || first.After(missing.Read)))
+	})
 	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
 	return all[:min(len(all), maxWitnesses)]
 }
@@ -125,19 +154,17 @@ func (d *Droplets) Identify(ctx context.Context) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.owner == "" {
-		d.owner, d.identified = ownerOf(account), d.clock.Now()
+	if owner := ownerOf(account); owner != "" && d.owner == "" {
+		d.owner, d.identified = owner, d.clock.Now()
 	}
 	return nil
 }
 
 func ownerOf(a *godo.Account) string {
-	if a == nil {
+	// Without the team it isn't known what the token shows: one account's token
+	// may be of any of its teams.
+	if a == nil || a.UUID == "" || a.Team == nil || a.Team.UUID == "" {
 		return ""
 	}
-	owner := a.UUID
-	if a.Team != nil {
-		owner += "/" + a.Team.UUID
-	}
-	return owner
+	return a.UUID + "/" + a.Team.UUID
 }

@@ -3,18 +3,21 @@ package inventory
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // index finds droplets by id, name and address. It is not safe for concurrent
 // use.
 type index struct {
-	byID      map[int]Droplet
+	byID map[int]Droplet
+	// firstSeen is when a droplet was first read.
+	firstSeen map[int]time.Time
 	byName    map[string][]int
 	byAddress map[string][]int
 }
 
 func newIndex() *index {
-	return &index{byID: map[int]Droplet{}, byName: map[string][]int{}, byAddress: map[string][]int{}}
+	return &index{byID: map[int]Droplet{}, firstSeen: map[int]time.Time{}, byName: map[string][]int{}, byAddress: map[string][]int{}}
 }
 
 // put stores what was read, unless something newer is known: a list of many
@@ -23,7 +26,12 @@ func (x *index) put(d Droplet) {
 	if old, ok := x.byID[d.ID]; ok && old.Read.After(d.Read) {
 		return
 	}
+	first, seen := x.firstSeen[d.ID]
 	x.remove(d.ID)
+	if !seen {
+		first = d.Read
+	}
+	x.firstSeen[d.ID] = first
 	x.byID[d.ID] = d
 	addTo(x.byName, foldName(d.Name), d.ID)
 	for _, a := range d.Addresses() {
@@ -37,6 +45,7 @@ func (x *index) remove(id int) {
 		return
 	}
 	delete(x.byID, id)
+	delete(x.firstSeen, id)
 	removeFrom(x.byName, foldName(old.Name), id)
 	for _, a := range old.Addresses() {
 		removeFrom(x.byAddress, a, id)

@@ -74,21 +74,30 @@ func (d *Droplets) list(ctx context.Context, maxAge time.Duration, p *pace) erro
 		if d.within(maxAge, &d.listed) {
 			return nil, nil // by whoever was just before us
 		}
-		d.mu.Lock()
-		cost := d.listCost()
-		tag := d.sharedTag()
-		d.mu.Unlock()
-		d.book(p, cost)
-		begun := d.clock.Now()
-		if worthwhile, err := d.probe(ctx, begun); err != nil || !worthwhile {
+		if err := d.inTrouble(); err != nil {
 			return nil, err
 		}
-		if err := d.listPlain(ctx, begun, tag); err != nil {
-			return nil, err
-		}
-		return nil, d.listMissingGPUs(ctx, begun)
+		err := d.listNow(ctx, p)
+		d.noteTrouble(err, troubleAfter)
+		return nil, err
 	})
 	return err
+}
+
+func (d *Droplets) listNow(ctx context.Context, p *pace) error {
+	d.mu.Lock()
+	cost := d.listCost()
+	tag := d.sharedTag()
+	d.mu.Unlock()
+	d.book(p, cost)
+	begun := d.clock.Now()
+	if worthwhile, err := d.probe(ctx, begun); err != nil || !worthwhile {
+		return err
+	}
+	if err := d.listPlain(ctx, begun, tag); err != nil {
+		return err
+	}
+	return d.listMissingGPUs(ctx, begun)
 }
 
 // listAll reads every droplet that there is, to find one of which neither id
@@ -98,20 +107,36 @@ func (d *Droplets) listAll(ctx context.Context, maxAge time.Duration) error {
 		if d.within(maxAge, &d.listedAll) {
 			return nil, nil
 		}
-		begun := d.clock.Now()
-		// GPU droplets first: "listed" then means that they are known too.
-		if err := d.listGPUs(ctx, begun); err != nil {
-			return nil, err
-		}
-		if err := d.listPlain(ctx, begun, ""); err != nil {
+		if err := d.inTrouble(); err != nil {
 			return nil, err
 		}
 		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.listedAll = begun
-		return nil, nil
+		cost := pagesFor(d.total) + pagesFor(d.gpus)
+		d.mu.Unlock()
+		if !d.allowed(&d.search) {
+			return nil, ErrNotNow
+		}
+		d.book(&d.search, cost)
+		err := d.listAllNow(ctx)
+		d.noteTrouble(err, troubleAfter)
+		return nil, err
 	})
 	return err
+}
+
+func (d *Droplets) listAllNow(ctx context.Context) error {
+	begun := d.clock.Now()
+	// GPU droplets first: "listed" then means that they are known too.
+	if err := d.listGPUs(ctx, begun); err != nil {
+		return err
+	}
+	if err := d.listPlain(ctx, begun, ""); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.listedAll = begun
+	return nil
 }
 
 func (d *Droplets) within(maxAge time.Duration, at *time.Time) bool {
@@ -182,12 +207,25 @@ func (d *Droplets) store(droplets []godo.Droplet, begun time.Time, whole bool) {
 		return
 	}
 	d.listed, d.total = begun, max(1, len(droplets))
-	// Forget strangers' droplets that went away. Those of the cluster stay
-	// until somebody asks for them, as absence from a list proves nothing.
-	known := d.cluster.Known()
+	d.forgetStrangers(begun, false)
+}
+
+// forgetStrangers drops droplets of one kind that a list begun at the time
+// lacked. Those of the cluster stay until somebody asks for them, as absence
+// from a list proves nothing.
+func (d *Droplets) forgetStrangers(begun time.Time, gpus bool) {
+	known := map[int]bool{}
+	for _, id := range d.cluster.Known() {
+		known[id] = true
+	}
 	for id, droplet := range d.index.byID {
-		if droplet.Read.Before(begun) && droplet.GPU == "" && !slices.Contains(known, id) {
+		if droplet.Read.Before(begun) && (droplet.GPU != "") == gpus && !known[id] {
 			d.index.remove(id)
+		}
+	}
+	for id := range d.doubts {
+		if !known[id] {
+			delete(d.doubts, id)
 		}
 	}
 }
@@ -219,6 +257,7 @@ func (d *Droplets) listGPUs(ctx context.Context, begun time.Time) error {
 		}
 		d.index.put(droplet)
 	}
+	d.forgetStrangers(begun, true)
 	return nil
 }
 

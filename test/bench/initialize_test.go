@@ -76,7 +76,7 @@ func registerNodes(ctx context.Context, t *testing.T, sim *simulator.Simulator, 
 	group.SetLimit(20)
 	for i := range initialNodes {
 		name := fmt.Sprint("node-", i)
-		sim.AddDroplet(simulator.DropletSpec{Team: "bench", Name: name, CreatedAt: time.Now().Add(-time.Hour)})
+		sim.AddDroplet(simulator.DropletSpec{Team: "bench", Name: name, CreatedAt: time.Now().Add(-time.Minute)})
 		group.Go(func() error {
 			_, err := sandbox.RegisterNode(ctx, kube, sandbox.NewNode(name, sandbox.NodeOptions{}))
 			return err

@@ -412,3 +412,96 @@ func TestDropletThatDiesWhileTheLoadBalancerIsMadeIsLeftOut(t *testing.T) {
 		t.Errorf("droplets %v, want %d alone", lb.DropletIDs, droplets[1].ID)
 	}
 }
+
+func TestAServiceCanNotTakeAnothersLoadBalancer(t *testing.T) {
+	e, _ := startWithNode(t, nil)
+	e.addService("victim", nil)
+	_, victim := e.balanced("victim")
+	e.addService("rival", nil)
+	_, rival := e.balanced("rival")
+	e.sim.ResetRequests()
+
+	// A new Service names the id, and one that has its own changes to it.
+	e.addService("thief", func(svc *v1.Service) {
+		svc.Annotations[idAnnotation] = victim.ID
+		svc.Spec.Ports[0].Port = 9999
+	})
+	e.patchService("rival", `{"metadata":{"annotations":{"`+idAnnotation+`":"`+victim.ID+`"}}}`)
+	e.event(30*time.Second, "thief", "LoadBalancerNotOwned", victim.ID, "default/victim")
+	e.deleteService("thief")
+	e.eventually(30*time.Second, "deletion", e.gone("thief"))
+	e.deleteService("rival")
+	e.eventually(30*time.Second, "deletion", e.gone("rival"))
+
+	now, err := e.loadBalancer(victim.ID)
+	if err != nil || now.Name != victim.Name || !cmp.Equal(now.ForwardingRules, victim.ForwardingRules) {
+		t.Errorf("the victim's load balancer is %+v (%v)", now, err)
+	}
+	if diff := cmp.Diff([]string{"DELETE /v2/load_balancers/" + rival.ID + " 204"}, e.writes()); diff != "" {
+		t.Errorf("writes: %s", diff)
+	}
+}
+
+func TestLoadBalancerIsFoundByItsMarkWhateverItsName(t *testing.T) {
+	e, _ := startWithNode(t, nil)
+	e.addService("web", func(svc *v1.Service) {
+		svc.Annotations["service.beta.kubernetes.io/do-loadbalancer-name"] = "web"
+	})
+	_, lb := e.balanced("web")
+	e.stopManager()
+	e.patchService("web", `{"metadata":{"annotations":{"service.beta.kubernetes.io/do-loadbalancer-name":"other","`+idAnnotation+`":null}}}`)
+	e.startManager()
+	e.eventually(60*time.Second, "rename", func() error {
+		now, err := e.loadBalancer(lb.ID)
+		if err == nil && now.Name != "other" {
+			err = fmt.Errorf("its name is %s", now.Name)
+		}
+		return err
+	})
+	if n := len(e.sim.LoadBalancers()); n != 1 {
+		t.Errorf("%d load balancers, want 1", n)
+	}
+}
+
+func TestTypeThereAndBackAgainIsNoLoss(t *testing.T) {
+	e, _ := startWithNode(t, nil)
+	e.addService("web", nil)
+	_, first := e.balanced("web")
+	e.patchService("web", `{"spec":{"type":"ClusterIP"}}`)
+	e.eventually(30*time.Second, "load balancer goes", func() error {
+		if n := len(e.sim.LoadBalancers()); n != 0 {
+			return fmt.Errorf("%d are left", n)
+		}
+		svc, err := e.service("web")
+		if err == nil && svc.Annotations[idAnnotation] != "" {
+			err = errors.New("its id is still there")
+		}
+		return err
+	})
+	e.patchService("web", `{"spec":{"type":"LoadBalancer"}}`)
+	if _, second := e.balanced("web"); second.ID == first.ID {
+		t.Error("the id is the deleted one's")
+	}
+	events, err := e.kube.CoreV1().Events("default").List(e.ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, event := range events.Items {
+		if event.Reason == "LoadBalancerNotFound" {
+			t.Errorf("told as a loss: %s", event.Message)
+		}
+	}
+}
+
+func TestRestrictedSourcesAreNotOpenedToAll(t *testing.T) {
+	e, _ := startWithNode(t, nil)
+	e.addService("web", func(svc *v1.Service) {
+		svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
+		svc.Annotations["service.beta.kubernetes.io/do-loadbalancer-typ"] = "REGIONAL"
+	})
+	e.event(30*time.Second, "web", "LoadBalancerConfigError", "spec.loadBalancerSourceRanges", "10.0.0.0/8")
+	e.event(30*time.Second, "web", "UnknownAnnotation", "do-loadbalancer-typ")
+	if writes := e.writes(); len(writes) > 0 {
+		t.Errorf("writes: %v", writes)
+	}
+}

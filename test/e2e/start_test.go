@@ -82,6 +82,7 @@ func TestManagerEndsWithOneClearLineWhenItCanNotStart(t *testing.T) {
 		{"metrics address in use", map[string]string{"METRICS_ADDR": strings.TrimPrefix(e.api.URL(), "http://")}, nil, []string{"METRICS_ADDR", "in use"}},
 		{"no region and no metadata service", map[string]string{"REGION": "", "DO_METADATA_URL": "http://127.0.0.1:1"}, nil, []string{"REGION is not set", "metadata"}},
 		{"no kubeconfig", nil, []string{"--kubeconfig=/does/not/exist"}, []string{"/does/not/exist"}},
+		{"no cloud config", nil, []string{"--cloud-config=/does/not/exist"}, []string{"--cloud-config", "/does/not/exist"}},
 		{"another provider", nil, []string{"--cloud-provider=aws"}, []string{"aws"}},
 		{"unknown flag", nil, []string{"--no-such-flag"}, []string{"no-such-flag"}},
 	}
@@ -260,7 +261,12 @@ func TestProviderServesAnotherMain(t *testing.T) {
 	if output, err := exec.Command("go", "build", "-o", binary, "digitalocean-cloud-controller-manager/docs/examples/own-main").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, output)
 	}
-	command := exec.Command(binary, "--kubeconfig=/dev/null", "--secure-port=0")
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	const nowhere = `{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:1"}}],"contexts":[{"name":"c","context":{"cluster":"c"}}]}`
+	if err := os.WriteFile(kubeconfig, []byte(nowhere), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(binary, "--kubeconfig="+kubeconfig, "--secure-port=0")
 	command.Env = []string{}
 	output, err := command.CombinedOutput()
 	if err == nil || !strings.Contains(string(output), "DO_ACCESS_TOKEN") {

@@ -56,7 +56,8 @@ func createRequest(d loadbalancer.Desired) *godo.LoadBalancerRequest {
 // else from what was read: a PUT resets what it doesn't hold.
 func updateRequest(actual *godo.LoadBalancer, d loadbalancer.Desired) *godo.LoadBalancerRequest {
 	r := actual.AsRequest()
-	r.SizeSlug = "" // the API takes only one of slug and unit
+	// The API takes only one of slug and unit, and of tag and droplets.
+	r.SizeSlug, r.Tag = "", ""
 	apply(r, d.Settings)
 	return r
 }

@@ -27,6 +27,9 @@ func (r *Reconciler) ensure(ctx context.Context, svc *v1.Service, nodes []*v1.No
 		r.recorder.Tell(svc, events.LoadBalancerDisowned, "The load balancer is left alone, as the annotation "+annotation.Disown+" asks for.")
 		return svc.Status.LoadBalancer.DeepCopy(), nil
 	}
+	if unknown := annotation.Unknown(svc); len(unknown) > 0 {
+		r.recorder.Tell(svc, events.UnknownAnnotation, "These annotations are not known to this version and have no effect: "+strings.Join(unknown, ", ")+".")
+	}
 	desired, err := r.desire(ctx, svc, spec, nodes, time.Now().Add(-backendAge))
 	if err := joinProblems(problems, err); err != nil {
 		return nil, err
@@ -163,7 +166,7 @@ func (r *Reconciler) candidates(ctx context.Context, nodes []*v1.Node, since tim
 func (r *Reconciler) fill(ctx context.Context, c *loadbalancer.Candidate, all []int, since time.Time) error {
 	droplet, err := r.droplets.Get(ctx, c.DropletID, time.Since(since), func() []int { return all })
 	switch {
-	case errors.Is(err, inventory.ErrGone):
+	case errors.Is(err, inventory.ErrGone), errors.Is(err, inventory.ErrWasGone):
 		c.Excluded = fmt.Sprintf("its droplet %d does not exist any more", c.DropletID)
 		return nil
 	case err != nil:
@@ -196,7 +199,7 @@ func (r *Reconciler) vouchForMissing(ctx context.Context, svc *v1.Service, spec 
 	if spec.LoadBalancerID == "" && len(svc.Status.LoadBalancer.Ingress) == 0 {
 		return nil // it had none
 	}
-	if err := r.droplets.Vouch(ctx); err != nil {
+	if err := r.vouch(ctx, svc, spec); err != nil {
 		return fmt.Errorf("the load balancer %s of the Service is not found, which is not believed: %w", spec.LoadBalancerID, err)
 	}
 	if spec.LoadBalancerID != "" {

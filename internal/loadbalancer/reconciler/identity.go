@@ -9,6 +9,7 @@ import (
 	"github.com/digitalocean/godo"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -18,16 +19,22 @@ import (
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 )
 
-// locate finds the Service's load balancer: by the id that is known, or else
-// among those with its names, provided that it was made for this very Service.
-// It returns nil without an error when the API shows none.
+// locate finds the Service's load balancer, never another Service's: by the id
+// that is known, or else the one that was made for this very Service.
+// It returns nil without an error when the API shows none, and a [*foreignError]
+// when the one that the Service names belongs to another.
 func (r *Reconciler) locate(ctx context.Context, svc *v1.Service, spec annotation.Spec) (*godo.LoadBalancer, error) {
+	var foreign error
 	for _, id := range r.knownIDs(svc, spec) {
 		lb, _, err := r.api.Get(ctx, id)
 		if err == nil && (lb == nil || lb.ID != id) {
 			return nil, fmt.Errorf("get load balancer %s: the API answered with something else", id)
 		}
 		if err == nil {
+			if owner := r.ownerBefore(svc, lb); owner != nil {
+				foreign = &foreignError{id, owner}
+				continue
+			}
 			r.setID(svc, lb.ID)
 			return lb, nil
 		}
@@ -35,7 +42,41 @@ func (r *Reconciler) locate(ctx context.Context, svc *v1.Service, spec annotatio
 			return nil, &requestError{fmt.Sprintf("get load balancer %s", id), err}
 		}
 	}
-	return r.locateByName(ctx, svc, spec)
+	lb, err := r.locateByMark(ctx, svc, spec)
+	if lb == nil && err == nil {
+		return nil, foreign
+	}
+	return lb, err
+}
+
+// ownerBefore returns another Service to which the load balancer belongs rather
+// than to this one: the Service that it was made for, or of those that name its
+// id the oldest.
+func (r *Reconciler) ownerBefore(svc *v1.Service, lb *godo.LoadBalancer) *v1.Service {
+	if isOwn(svc, lb) {
+		return nil
+	}
+	all, err := r.services.List(labels.Everything())
+	if err != nil {
+		return nil // an informer's lister never fails
+	}
+	for _, other := range all {
+		if other.UID == svc.UID || other.Spec.Type != v1.ServiceTypeLoadBalancer {
+			continue
+		}
+		claims := other.Annotations[annotation.LoadBalancerID] == lb.ID || r.id(other) == lb.ID
+		if isOwn(other, lb) || (claims && isOlder(other, svc)) {
+			return other
+		}
+	}
+	return nil
+}
+
+func isOlder(a, b *v1.Service) bool {
+	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.UID < b.UID
+	}
+	return a.CreationTimestamp.Before(&b.CreationTimestamp)
 }
 
 // knownIDs are the ids under which the load balancer may be found, the most
@@ -50,25 +91,23 @@ func (r *Reconciler) knownIDs(svc *v1.Service, spec annotation.Spec) []string {
 	return ids
 }
 
-func (r *Reconciler) locateByName(ctx context.Context, svc *v1.Service, spec annotation.Spec) (*godo.LoadBalancer, error) {
-	names := []string{loadbalancer.DefaultName(svc)}
-	if spec.Name != "" {
-		names = append(names, spec.Name)
-	}
-	found, err := doapi.ListAll(ctx, func(ctx context.Context, o *godo.ListOptions) ([]godo.LoadBalancer, *godo.Response, error) {
-		return r.api.ListByNames(ctx, names, o)
-	}, func(lb godo.LoadBalancer) string { return lb.ID })
+// locateByMark searches all load balancers for the one that was made for the
+// Service, whatever its name is now. A list of all costs the same one call as a
+// list by name, unless there are more than 200.
+func (r *Reconciler) locateByMark(ctx context.Context, svc *v1.Service, spec annotation.Spec) (*godo.LoadBalancer, error) {
+	all, err := r.list.All(ctx)
 	if err != nil {
-		return nil, &requestError{fmt.Sprintf("list load balancers named %q", names), err}
+		return nil, &requestError{"list load balancers", err}
 	}
-	for i := range found {
-		if isOwn(svc, &found[i]) {
-			r.setID(svc, found[i].ID)
-			if spec.LoadBalancerID != found[i].ID {
-				r.recorder.Tell(svc, events.LoadBalancerAdopted, fmt.Sprintf("Found load balancer %s (%s), which was made for this Service before.", found[i].Name, found[i].ID))
-			}
-			return &found[i], nil
+	for i := range all {
+		if !isOwn(svc, &all[i]) {
+			continue
 		}
+		r.setID(svc, all[i].ID)
+		if spec.LoadBalancerID != all[i].ID {
+			r.recorder.Tell(svc, events.LoadBalancerAdopted, fmt.Sprintf("Found load balancer %s (%s), which was made for this Service before.", all[i].Name, all[i].ID))
+		}
+		return &all[i], nil
 	}
 	return nil, nil
 }
@@ -77,6 +116,13 @@ func (r *Reconciler) locateByName(ctx context.Context, svc *v1.Service, spec ann
 // name and the tag both carry the Service's UID. A custom name proves nothing.
 func isOwn(svc *v1.Service, lb *godo.LoadBalancer) bool {
 	return lb.Name == loadbalancer.DefaultName(svc) || slices.Contains(lb.Tags, loadbalancer.ServiceTag(svc))
+}
+
+// vouch makes sure that the API which shows no load balancer of the Service is
+// the one that would. A Service that never had one needs less: nothing is lost.
+func (r *Reconciler) vouch(ctx context.Context, svc *v1.Service, spec annotation.Spec) error {
+	hadNone := spec.LoadBalancerID == "" && len(svc.Status.LoadBalancer.Ingress) == 0
+	return r.droplets.Vouch(ctx, hadNone || r.id(svc) != "")
 }
 
 func (r *Reconciler) id(svc *v1.Service) string {
@@ -98,7 +144,7 @@ func (r *Reconciler) setID(svc *v1.Service, id string) {
 // remember writes the load balancer's id and type to the Service's annotations,
 // in one patch, if they aren't there.
 func (r *Reconciler) remember(ctx context.Context, svc *v1.Service, lb *godo.LoadBalancer) error {
-	want := map[string]string{
+	want := map[string]any{
 		annotation.LoadBalancerID: lb.ID,
 		annotation.Type:           orDefault(lb.Type, annotation.TypeRegional),
 	}
@@ -112,17 +158,23 @@ func (r *Reconciler) remember(ctx context.Context, svc *v1.Service, lb *godo.Loa
 	if len(want) == 0 {
 		return nil
 	}
+	if err := r.annotate(ctx, svc, want); err != nil {
+		return fmt.Errorf("write the load balancer's id %s to the Service: %w", lb.ID, err)
+	}
+	return nil
+}
+
+// annotate sets annotations of a Service, or removes those that are nil.
+func (r *Reconciler) annotate(ctx context.Context, svc *v1.Service, annotations map[string]any) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		// The UID keeps the patch from a Service that was re-created meanwhile.
-		"uid": svc.UID, "annotations": want,
+		"uid": svc.UID, "annotations": annotations,
 	}})
 	if err != nil {
 		return fmt.Errorf("encode annotations: %w", err)
 	}
-	if _, err := r.kube.CoreV1().Services(svc.Namespace).Patch(ctx, svc.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		return fmt.Errorf("write the load balancer's id %s to the Service: %w", lb.ID, err)
-	}
-	return nil
+	_, err = r.kube.CoreV1().Services(svc.Namespace).Patch(ctx, svc.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
 }
 
 func (r *Reconciler) delete(ctx context.Context, svc *v1.Service, lb *godo.LoadBalancer) error {
@@ -132,6 +184,13 @@ func (r *Reconciler) delete(ctx context.Context, svc *v1.Service, lb *godo.LoadB
 		return &requestError{fmt.Sprintf("delete load balancer %s", lb.ID), err}
 	}
 	r.setID(svc, "")
+	if svc.DeletionTimestamp == nil {
+		// The Service stays, as another type: an id that leads nowhere would
+		// be told as a loss when it becomes a load balancer again.
+		if err := r.annotate(ctx, svc, map[string]any{annotation.LoadBalancerID: nil}); err != nil {
+			return err
+		}
+	}
 	for _, reason := range []events.Reason{events.LoadBalancerCreated, events.LoadBalancerUpdated} {
 		r.recorder.Forget(svc, reason)
 	}

@@ -14,6 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/utils/keymutex"
 
@@ -27,7 +28,7 @@ import (
 // LoadBalancerAPI is the part of DigitalOcean's API that is used.
 type LoadBalancerAPI interface {
 	Get(context.Context, string) (*godo.LoadBalancer, *godo.Response, error)
-	ListByNames(context.Context, []string, *godo.ListOptions) ([]godo.LoadBalancer, *godo.Response, error)
+	List(context.Context, *godo.ListOptions) ([]godo.LoadBalancer, *godo.Response, error)
 	Create(context.Context, *godo.LoadBalancerRequest) (*godo.LoadBalancer, *godo.Response, error)
 	Update(context.Context, string, *godo.LoadBalancerRequest) (*godo.LoadBalancer, *godo.Response, error)
 	Delete(context.Context, string) (*godo.Response, error)
@@ -41,8 +42,10 @@ const syncTimeout = 2 * time.Minute
 // Reconciler implements [cloudprovider.LoadBalancer].
 type Reconciler struct {
 	api      LoadBalancerAPI
+	list     *doapi.Lister[godo.LoadBalancer, string]
 	droplets *inventory.Droplets
 	kube     kubernetes.Interface
+	services corelisters.ServiceLister
 	recorder *events.Recorder
 	defaults annotation.Defaults
 	// cluster tells what all Services share. It fails while the region isn't
@@ -66,6 +69,7 @@ type Options struct {
 	API      LoadBalancerAPI
 	Droplets *inventory.Droplets
 	Kube     kubernetes.Interface
+	Services corelisters.ServiceLister
 	Recorder *events.Recorder
 	Defaults annotation.Defaults
 	Cluster  func() (loadbalancer.Cluster, error)
@@ -78,7 +82,7 @@ const lockBuckets = 512
 // New makes a Reconciler.
 func New(o Options) *Reconciler {
 	return &Reconciler{
-		api: o.API, droplets: o.Droplets, kube: o.Kube, recorder: o.Recorder,
+		api: o.API, list: doapi.NewLister(o.API.List, func(lb godo.LoadBalancer) string { return lb.ID }), droplets: o.Droplets, kube: o.Kube, services: o.Services, recorder: o.Recorder,
 		defaults: o.Defaults, cluster: o.Cluster,
 		locks: keymutex.NewHashed(lockBuckets), ids: map[types.UID]string{},
 	}
@@ -105,12 +109,15 @@ func (r *Reconciler) GetLoadBalancer(ctx context.Context, _ string, svc *v1.Serv
 		return nil, false, nil
 	}
 	lb, err := r.locate(ctx, svc, spec)
+	if isForeign(err) {
+		return nil, false, nil
+	}
 	if err != nil {
 		return nil, false, err
 	}
 	if lb == nil {
 		// The API shows no load balancer; it must be our API.
-		if err := r.droplets.Vouch(ctx); err != nil {
+		if err := r.vouch(ctx, svc, spec); err != nil {
 			return nil, false, fmt.Errorf("no load balancer is found, which is not believed: %w", err)
 		}
 		r.setID(svc, "")
@@ -143,6 +150,9 @@ func (r *Reconciler) UpdateLoadBalancer(ctx context.Context, _ string, svc *v1.S
 		return nil // told by EnsureLoadBalancer
 	}
 	lb, err := r.locate(ctx, svc, spec)
+	if isForeign(err) {
+		return nil // told by EnsureLoadBalancer
+	}
 	if err != nil {
 		return err
 	}
@@ -173,11 +183,14 @@ func (r *Reconciler) EnsureLoadBalancerDeleted(ctx context.Context, _ string, sv
 		return nil
 	}
 	lb, err := r.locate(ctx, svc, spec)
+	if isForeign(err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	if lb == nil {
-		return r.droplets.Vouch(ctx)
+		return r.vouch(ctx, svc, spec)
 	}
 	if err := r.delete(ctx, svc, lb); err != nil {
 		return r.report(ctx, svc, err)

@@ -67,6 +67,21 @@ func (e *erroredError) Error() string {
 	return fmt.Sprintf("DigitalOcean failed to make load balancer %s (%s), its status is errored", e.name, e.id)
 }
 
+// foreignError is a load balancer that the Service names and another one owns.
+type foreignError struct {
+	id    string
+	owner *v1.Service
+}
+
+func (e *foreignError) Error() string {
+	return fmt.Sprintf("load balancer %s belongs to the Service %s/%s", e.id, e.owner.Namespace, e.owner.Name)
+}
+
+func isForeign(err error) bool {
+	var foreign *foreignError
+	return errors.As(err, &foreign)
+}
+
 // Waits until a Service is looked at again, by who must act.
 const (
 	waitUser     = 10 * time.Minute
@@ -98,6 +113,7 @@ func (r *Reconciler) report(ctx context.Context, svc *v1.Service, err error) err
 		pending *pendingError
 		errored *erroredError
 		request *requestError
+		foreign *foreignError
 	)
 	switch {
 	case errors.As(err, &invalid):
@@ -109,6 +125,9 @@ func (r *Reconciler) report(ctx context.Context, svc *v1.Service, err error) err
 	case errors.As(err, &errored):
 		r.recorder.Tell(svc, events.LoadBalancerErrored, errored.Error()+". Delete the Service to remove it.")
 		return err
+	case errors.As(err, &foreign):
+		r.recorder.Tell(svc, events.LoadBalancerNotOwned, "Nothing is changed: "+foreign.Error()+". Remove the annotation "+annotation.LoadBalancerID+" to get a load balancer of its own, or put all ports into one Service.")
+		return retryAfter(err, waitUser)
 	case errors.As(err, &request):
 		return r.reportRequest(logger, svc, request)
 	}
