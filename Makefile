@@ -36,8 +36,9 @@ lint: ## gofmt, go vet and staticcheck.
 	$(TOOLS) staticcheck ./...
 
 .PHONY: unit
-unit: ## Tests that need nothing but Go.
-	go test -race -short $$(go list ./... | grep -v -e /test/e2e -e /internal/sandbox)
+unit: ## Tests that need nothing but Go, and the smaller counts of API calls.
+	go test -race $$(go list ./... | grep -v -e /test/ -e /internal/sandbox)
+	go test -short ./test/bench
 
 .PHONY: e2e
 e2e: ## Tests of the built manager against a real kube-apiserver, etcd and the simulator.

@@ -171,6 +171,8 @@ func (d *Droplets) read(ctx context.Context, id int, maxAge time.Duration, peers
 		if p = &d.doubt; !d.allowed(p) {
 			return Droplet{}, fmt.Errorf("droplet %d is in no list: %w", id, ErrNotNow)
 		}
+	} else if droplet, ok := d.cached(id, maxAge); ok {
+		return droplet, nil // another caller's list came in just now
 	}
 	return d.get(ctx, id, p)
 }
