@@ -60,16 +60,20 @@ func (r *Reconciler) ownerBefore(svc *v1.Service, lb *godo.LoadBalancer) *v1.Ser
 	if err != nil {
 		return nil // an informer's lister never fails
 	}
+	var oldest *v1.Service
 	for _, other := range all {
 		if other.UID == svc.UID || other.Spec.Type != v1.ServiceTypeLoadBalancer {
 			continue
 		}
-		claims := other.Annotations[annotation.LoadBalancerID] == lb.ID || r.id(other) == lb.ID
-		if isOwn(other, lb) || (claims && isOlder(other, svc)) {
+		if isOwn(other, lb) {
 			return other
 		}
+		claims := other.Annotations[annotation.LoadBalancerID] == lb.ID || r.id(other) == lb.ID
+		if claims && isOlder(other, svc) && (oldest == nil || isOlder(other, oldest)) {
+			oldest = other
+		}
 	}
-	return nil
+	return oldest
 }
 
 func isOlder(a, b *v1.Service) bool {
