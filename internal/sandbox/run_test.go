@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -201,21 +202,26 @@ func TestAdvanceAppliesTheServiceAfterTheNodes(t *testing.T) {
 }
 
 func TestWatchTellsWhatHappens(t *testing.T) {
-	_, client := fakeSession(t)
-	sights, stop, err := watchCluster(t.Context(), client)
-	must(t, err)
-	defer stop()
-	_, err = client.CoreV1().Nodes().Create(t.Context(), NewNode("node-1", NodeOptions{}), metav1.CreateOptions{})
-	must(t, err)
-	want := sight{key: "Node node-1", text: "registered; tainted until it is initialised"}
-	if diff := cmp.Diff(want, <-sights, cmp.AllowUnexported(sight{})); diff != "" {
-		t.Errorf("sight (-want +got):\n%s", diff)
-	}
-	must(t, client.CoreV1().Nodes().Delete(t.Context(), "node-1", metav1.DeleteOptions{}))
-	want.text = "deleted"
-	if diff := cmp.Diff(want, <-sights, cmp.AllowUnexported(sight{})); diff != "" {
-		t.Errorf("sight (-want +got):\n%s", diff)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		_, client := fakeSession(t)
+		sights, stop, err := watchCluster(t.Context(), client)
+		must(t, err)
+		defer stop()
+		// The fake forgets what happens between the first list and the watch,
+		// which the real API server doesn't.
+		synctest.Wait()
+		_, err = client.CoreV1().Nodes().Create(t.Context(), NewNode("node-1", NodeOptions{}), metav1.CreateOptions{})
+		must(t, err)
+		want := sight{key: "Node node-1", text: "registered; tainted until it is initialised"}
+		if diff := cmp.Diff(want, <-sights, cmp.AllowUnexported(sight{})); diff != "" {
+			t.Errorf("sight (-want +got):\n%s", diff)
+		}
+		must(t, client.CoreV1().Nodes().Delete(t.Context(), "node-1", metav1.DeleteOptions{}))
+		want.text = "deleted"
+		if diff := cmp.Diff(want, <-sights, cmp.AllowUnexported(sight{})); diff != "" {
+			t.Errorf("sight (-want +got):\n%s", diff)
+		}
+	})
 }
 
 func TestAPIServerIsGoneAfterStop(t *testing.T) {
