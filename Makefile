@@ -55,8 +55,8 @@ controlplane: ## Build etcd, kube-apiserver and kubectl, once, into the user's c
 ##@ Change
 
 .PHONY: generate
-generate: ## Write the documents that are made from the code.
-	go test ./internal/annotation ./internal/events -run Documentation -update
+generate: ## Write the documents and golden files that are made from the code.
+	go test ./internal/annotation ./internal/events ./internal/loadbalancer/reconciler -run "Documentation|Golden" -update
 
 .PHONY: format
 format: ## Format the code.

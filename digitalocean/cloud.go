@@ -118,11 +118,15 @@ func (c *Cloud) SetInformers(factory informers.SharedInformerFactory) {
 	droplets := inventory.NewDroplets(c.client.Droplets, c.client.Account, instances.ClusterOf(nodes), c.clock)
 	go c.identify(droplets)
 	c.instances = instances.New(droplets, nodes, recorder, c.config.Nodes, instances.NewMetrics(legacyregistry.MustRegister), c.clock)
+	legacyregistry.CustomMustRegister(inventory.NewCollector(droplets), instances.NewCollector(c.instances))
 	c.balancers = reconciler.New(reconciler.Options{
-		API: c.client.LoadBalancers, Droplets: droplets, Kube: c.kube.client, Services: services, Recorder: recorder,
+		API: c.client.LoadBalancers, Balancers: inventory.NewLoadBalancers(c.client.LoadBalancers, c.clock),
+		Certificates: c.client.Certificates, Droplets: droplets,
+		Kube: c.kube.client, Services: services, Nodes: nodes, Recorder: recorder,
 		Defaults: annotation.Defaults{Type: c.config.DefaultLoadBalancerType},
-		Cluster:  c.cluster,
+		Cluster:  c.cluster, Clock: c.clock,
 	})
+	go c.balancers.Run(c.kube.context)
 }
 
 var errNotStarted = errors.New("the DigitalOcean API has not answered since the manager started")

@@ -1,6 +1,7 @@
 package digitalocean
 
 import (
+	"context"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -18,6 +19,8 @@ import (
 
 // kubeAccess is the provider's way to the Kubernetes API.
 type kubeAccess struct {
+	// context ends with the process.
+	context  context.Context
 	client   kubernetes.Interface
 	recorder record.EventRecorder
 }
@@ -28,6 +31,7 @@ func newKubeAccess(clientBuilder cloudprovider.ControllerClientBuilder, stop <-c
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	return kubeAccess{
+		context:  ctx,
 		client:   client,
 		recorder: broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: events.Component}),
 	}

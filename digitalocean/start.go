@@ -23,9 +23,9 @@ const (
 	startTimeout = 10 * time.Second
 	// startRetry is how often the API is asked again afterwards.
 	startRetry = 10 * time.Second
-	// identifyRetry is how often the account is asked for at least, which a
+	// identifyInterval is how often the account is asked for at least, which a
 	// token may have no right to read.
-	identifyRetry = 10 * time.Minute
+	identifyInterval = 10 * time.Minute
 	// healthHolds is how long an answer to /healthz stands: two calls a minute
 	// at most, whatever the rate of probes.
 	healthHolds = 30 * time.Second
@@ -93,16 +93,18 @@ func (c *Cloud) retryRegion(ctx context.Context) {
 	}
 }
 
-// identify notes whose the token is, before droplets are read if it can.
+// identify notes whose the token is, now and again: it may be replaced.
 func (c *Cloud) identify(droplets *inventory.Droplets) {
-	for wait := startRetry; ; wait = min(2*wait, identifyRetry) {
+	wait := startRetry
+	for {
 		ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
-		err := droplets.Identify(ctx)
+		settled, err := droplets.Identify(ctx)
 		cancel()
-		if err == nil {
-			return
+		pause := wait
+		if wait = min(2*wait, identifyInterval); err == nil && settled {
+			pause, wait = identifyInterval, startRetry
 		}
-		<-c.clock.After(wait)
+		<-c.clock.After(pause)
 	}
 }
 

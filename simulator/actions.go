@@ -29,9 +29,13 @@ type Action struct {
 // action is an Action with what it does when its time has come.
 type action struct {
 	Action
-	droplet    *droplet
 	completeAt time.Time
-	effect     func(*droplet)
+	// An action is either a request on a droplet, or the assignment of a
+	// reserved address to the droplet assignee, 0 for none.
+	droplet  *droplet
+	request  actionRequest
+	reserved *reservedIP
+	assignee int
 }
 
 func (a *action) show(now time.Time) Action {
@@ -66,8 +70,9 @@ func (s *Simulator) settleActions(now time.Time) {
 		if now.Before(a.completeAt) {
 			return false
 		}
-		a.effect(a.droplet)
-		a.droplet.pendingAction = nil
+		s.remember(now)
+		s.complete(a)
+		s.mark(a.completeAt)
 		return true
 	})
 }
@@ -83,9 +88,9 @@ func addActionRoutes(t *router) {
 // actionRequest is the body of a POST to a droplet's actions.
 type actionRequest struct {
 	Type string `json:"type"`
-	Size string `json:"size"`
-	Disk bool   `json:"disk"`
-	Name string `json:"name"`
+	Size string `json:"size,omitempty"`
+	Disk bool   `json:"disk,omitempty"`
+	Name string `json:"name,omitempty"`
 }
 
 func postAction(c *call) (reply, error) {
@@ -97,11 +102,10 @@ func postAction(c *call) (reply, error) {
 	if err := c.decode(&req); err != nil {
 		return reply{}, err
 	}
-	effect, err := c.plan(d, req)
-	if err != nil {
+	if err := c.plan(d, req); err != nil {
 		return reply{}, err
 	}
-	return jsonReply(http.StatusCreated, map[string]any{"action": c.start(d, req.Type, effect)})
+	return jsonReply(http.StatusCreated, map[string]any{"action": c.start(d, req)})
 }
 
 // postActionsByTag acts on every droplet of a tag, or on none.
@@ -118,82 +122,92 @@ func postActionsByTag(c *call) (reply, error) {
 		return reply{}, unprocessable("type %q is not available by tag", req.Type)
 	}
 	droplets := c.team.dropletsTagged(name)
-	effects := make([]func(*droplet), len(droplets))
-	for i, d := range droplets {
-		effect, err := c.plan(d, req)
-		if err != nil {
+	for _, d := range droplets {
+		if err := c.plan(d, req); err != nil {
 			return reply{}, err
 		}
-		effects[i] = effect
 	}
 	shown := []Action{}
-	for i, d := range droplets {
-		shown = append(shown, c.start(d, req.Type, effects[i]))
+	for _, d := range droplets {
+		shown = append(shown, c.start(d, req))
 	}
 	return jsonReply(http.StatusCreated, map[string]any{"actions": shown})
 }
 
 // start begins an action; the answer always shows it in progress.
-func (c *call) start(d *droplet, kind string, effect func(*droplet)) Action {
-	a := c.s.recordAction(c.team, d, kind, c.now, c.now.Add(c.s.settings.ActionDuration))
-	a.effect = effect
+func (c *call) start(d *droplet, req actionRequest) Action {
+	a := c.s.recordAction(c.team, d, req.Type, c.now, c.now.Add(c.s.settings.ActionDuration))
+	a.request = req
 	d.pendingAction = a
 	c.s.running = append(c.s.running, a)
 	return a.Action
 }
 
-// plan checks an action and returns what it will do.
-func (c *call) plan(d *droplet, req actionRequest) (func(*droplet), error) {
+// plan checks an action.
+func (c *call) plan(d *droplet, req actionRequest) error {
 	if d.pendingAction != nil || !d.ready(c.now) {
-		return nil, unprocessable(textPendingEvent)
+		return unprocessable(textPendingEvent)
 	}
 	off := d.Status == statusOff
 	switch req.Type {
 	case "power_on":
 		if !off {
-			return nil, unprocessable("Droplet is already powered on")
+			return unprocessable("Droplet is already powered on")
 		}
-		return func(d *droplet) { d.Status = statusActive }, nil
 	case "power_off", "shutdown":
 		if off {
-			return nil, unprocessable("Droplet is already powered off")
+			return unprocessable("Droplet is already powered off")
 		}
-		return func(d *droplet) { d.Status = statusOff }, nil
 	case "reboot":
 		if off {
-			return nil, unprocessable("Droplet is currently off. Please power it on to run this event.")
+			return unprocessable("Droplet is currently off. Please power it on to run this event.")
 		}
-		return func(*droplet) {}, nil
 	case "power_cycle":
-		return func(d *droplet) { d.Status = statusActive }, nil
 	case "rename":
-		return planRename(req.Name)
+		if len(req.Name) > 255 || !dropletName.MatchString(req.Name) {
+			return unprocessable("Name Only valid hostname characters are allowed. (a-z, A-Z, 0-9, . and -)")
+		}
 	case "resize":
 		return c.planResize(d, req)
+	default:
+		return unprocessable("%s is not a valid action type", orElse(req.Type, "an empty type"))
 	}
-	return nil, unprocessable("%s is not a valid action type", orElse(req.Type, "an empty type"))
+	return nil
 }
 
-func planRename(name string) (func(*droplet), error) {
-	if len(name) > 255 || !dropletName.MatchString(name) {
-		return nil, unprocessable("Name Only valid hostname characters are allowed. (a-z, A-Z, 0-9, . and -)")
-	}
-	return func(d *droplet) { d.Name = name }, nil
-}
-
-func (c *call) planResize(d *droplet, req actionRequest) (func(*droplet), error) {
+func (c *call) planResize(d *droplet, req actionRequest) error {
 	size, ok := c.s.catalog.sizes.get(req.Size)
 	switch {
 	case d.Status != statusOff:
-		return nil, unprocessable(textMustBeOff)
+		return unprocessable(textMustBeOff)
 	case !ok:
-		return nil, unprocessable("You specified an invalid size for Droplet creation.")
+		return unprocessable("You specified an invalid size for Droplet creation.")
 	case !slices.Contains(size.Regions, d.Region.Slug):
-		return nil, unprocessable("Size is not available in this region.")
+		return unprocessable("Size is not available in this region.")
 	case size.Disk < d.Disk:
-		return nil, unprocessable("Size can not decrease size of Droplet's disk image")
+		return unprocessable("Size can not decrease size of Droplet's disk image")
 	}
-	return func(d *droplet) { d.resize(size, req.Disk) }, nil
+	return nil
+}
+
+// complete does what an action was begun for.
+func (s *Simulator) complete(a *action) {
+	if a.reserved != nil {
+		a.reserved.dropletID, a.reserved.pendingAction = a.assignee, nil
+		return
+	}
+	d, req := a.droplet, a.request
+	switch req.Type {
+	case "power_on", "power_cycle":
+		d.Status = statusActive
+	case "power_off", "shutdown":
+		d.Status = statusOff
+	case "rename":
+		d.Name = req.Name
+	case "resize":
+		d.resize(s.catalog.sizeFor(req.Size), req.Disk)
+	}
+	d.pendingAction = nil
 }
 
 func listActions(c *call) (reply, error) {
@@ -205,7 +219,7 @@ func listDropletActions(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return listActionsOf(c, func(a *action) bool { return a.ResourceID == d.ID })
+	return listActionsOf(c, func(a *action) bool { return a.droplet == d })
 }
 
 func listActionsOf(c *call, matches func(*action) bool) (reply, error) {

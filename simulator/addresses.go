@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"iter"
 	"net/netip"
 )
 
@@ -62,34 +63,47 @@ func (b *addressBook) take(prefixes ...netip.Prefix) string {
 	panic(fmt.Sprintf("no address left in %v", prefixes))
 }
 
-// takeFrom looks on from where it stopped, so that released addresses rest for
-// a while, and from the start when it comes to the end.
 func (b *addressBook) takeFrom(prefix netip.Prefix) (netip.Addr, bool) {
-	key, first := prefix.String(), prefix.Masked().Addr()
-	start, ok := b.next[key]
-	if !ok {
-		start = first.Next().Next()
-	}
-	for a := start; prefix.Contains(a); a = a.Next() {
-		if b.claim(key, a) {
-			return a, true
-		}
-	}
-	for a := first.Next().Next(); a.Less(start); a = a.Next() {
-		if b.claim(key, a) {
-			return a, true
-		}
+	for a := range b.free(prefix) {
+		b.used[a] = true
+		b.next[prefix.String()] = a.Next()
+		return a, true
 	}
 	return netip.Addr{}, false
 }
 
-func (b *addressBook) claim(key string, a netip.Addr) bool {
-	if b.used[a] || !usable(a) {
-		return false
+// has tells whether a prefix has so many free addresses.
+func (b *addressBook) has(prefix netip.Prefix, count int) bool {
+	for range b.free(prefix) {
+		if count--; count <= 0 {
+			return true
+		}
 	}
-	b.used[a] = true
-	b.next[key] = a.Next()
-	return true
+	return count <= 0
+}
+
+// free walks the free addresses of a prefix from where the search stopped, so
+// that released ones rest for a while, and from the start when it comes to the
+// end.
+func (b *addressBook) free(prefix netip.Prefix) iter.Seq[netip.Addr] {
+	return func(yield func(netip.Addr) bool) {
+		first := prefix.Masked().Addr().Next().Next()
+		start, ok := b.next[prefix.String()]
+		if !ok {
+			start = first
+		}
+		// The last address of a network is for broadcast.
+		for a := start; prefix.Contains(a.Next()); a = a.Next() {
+			if !b.used[a] && usable(a) && !yield(a) {
+				return
+			}
+		}
+		for a := first; a.Less(start); a = a.Next() {
+			if !b.used[a] && usable(a) && !yield(a) {
+				return
+			}
+		}
+	}
 }
 
 // usable leaves out what looks like a network, gateway or broadcast address of

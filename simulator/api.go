@@ -17,6 +17,7 @@ const maxBody = 4 << 20
 type call struct {
 	s      *Simulator
 	team   *team
+	owner  owner
 	method string
 	path   string
 	params map[string]string
@@ -25,6 +26,8 @@ type call struct {
 	now    time.Time
 	// base is scheme and host as the client wrote them.
 	base string
+	// fault is the one that strikes the request, if any.
+	fault *Fault
 }
 
 // reply is an answer before it is written. A nil body is an empty one.
@@ -70,6 +73,9 @@ func newAPIRouter() *router {
 	addTagRoutes(t)
 	addVPCRoutes(t)
 	addCertificateRoutes(t)
+	addFirewallRoutes(t)
+	addProjectRoutes(t)
+	addReservedIPRoutes(t)
 	return t
 }
 
@@ -103,12 +109,12 @@ func (s *Simulator) serveAPI(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.finish(ex.entry, answer.status)
-	s.write(w, ex, answer)
+	s.write(w, r, ex, answer)
 }
 
 // admit logs the request, finds out who asks, counts it and rolls the dice.
 func (s *Simulator) admit(r *http.Request, body []byte) *exchange {
-	now := s.lock()
+	now := s.look()
 	defer s.mu.Unlock()
 	token := bearer(r)
 	ex := &exchange{latency: s.settings.Latency, entry: &Request{
@@ -124,7 +130,7 @@ func (s *Simulator) admit(r *http.Request, body []byte) *exchange {
 		ex.verdict = (&rateWindow{}).verdict(now, s.settings.rateLimit())
 		return ex
 	}
-	teamName, err := s.authenticate(token)
+	holder, err := s.authenticate(token)
 	if err != nil {
 		// Strangers have no quota of their own, so that guessing tokens costs
 		// no memory.
@@ -132,29 +138,30 @@ func (s *Simulator) admit(r *http.Request, body []byte) *exchange {
 		ex.refusal = err
 		return ex
 	}
-	ex.entry.Team = teamName
-	ex.call.team = s.team(teamName)
+	ex.entry.Team = holder.team
+	ex.call.owner, ex.call.team = holder, s.team(holder.team)
 	ex.verdict = s.window(token).admit(now, s.settings.rateLimit())
 	if ex.verdict.exceeded {
 		ex.refusal = tooManyRequests()
 		return ex
 	}
 	ex.fault = s.faults.pick(r.Method, r.URL.Path, ex.call.query)
+	ex.call.fault = ex.fault
 	return ex
 }
 
-func (s *Simulator) authenticate(token string) (string, error) {
+func (s *Simulator) authenticate(token string) (owner, error) {
 	if token == "" || s.settings.RejectTokens {
-		return "", unauthorized()
+		return owner{}, unauthorized()
 	}
 	if len(s.tokens) == 0 {
-		return defaultTeam, nil
+		return owner{team: defaultTeam}, nil
 	}
-	teamName, ok := s.tokens[token]
+	holder, ok := s.tokens[token]
 	if !ok {
-		return "", unauthorized()
+		return owner{}, unauthorized()
 	}
-	return teamName, nil
+	return holder, nil
 }
 
 func (s *Simulator) window(token string) *rateWindow {
@@ -188,6 +195,9 @@ func (s *Simulator) perform(r *http.Request, ex *exchange) (reply, bool) {
 		return reply{}, false
 	}
 	switch {
+	case f.Quota != "":
+		ex.verdict = ex.verdict.exhausted(f.Quota)
+		answer = errorReply(tooManyRequests(), ex.entry.RequestID)
 	case f.Status != 0:
 		answer = f.reply(ex.entry.RequestID)
 	case !f.AfterActing:
@@ -198,8 +208,11 @@ func (s *Simulator) perform(r *http.Request, ex *exchange) (reply, bool) {
 
 // act runs the operation.
 func (s *Simulator) act(ex *exchange) reply {
-	now := s.lock()
+	now := s.look()
 	defer s.mu.Unlock()
+	if ex.call.method != http.MethodGet && ex.call.method != http.MethodHead {
+		s.mark(now)
+	}
 	ex.call.now = now
 	answer, err := s.dispatch(ex.call)
 	if err != nil {
@@ -214,6 +227,9 @@ func (s *Simulator) dispatch(c *call) (reply, error) {
 	handle, params, allowed := s.api.find(c.method, c.path)
 	switch {
 	case handle != nil:
+		if err := c.authorize(); err != nil {
+			return reply{}, err
+		}
 		c.params = params
 		return handle(c)
 	case len(allowed) == 0:
@@ -240,21 +256,32 @@ func preflight(methods string) reply {
 }
 
 func (s *Simulator) finish(entry *Request, status int) {
-	s.lock()
+	s.look()
 	defer s.mu.Unlock()
 	entry.Status = status
 }
 
-func (s *Simulator) write(w http.ResponseWriter, ex *exchange, answer reply) {
+func (s *Simulator) write(w http.ResponseWriter, r *http.Request, ex *exchange, answer reply) {
 	h := w.Header()
 	ex.verdict.write(h)
 	h.Set("X-Request-Id", ex.entry.RequestID)
 	h.Set("Cache-Control", "no-cache")
 	answer.contentType = orElse(answer.contentType, "application/json; charset=utf-8")
+	if ex.fault != nil && ex.fault.Trickle > 0 {
+		trickle(r.Context(), w, answer, ex.fault.Trickle)
+		return
+	}
 	writeReply(w, answer)
 }
 
 func writeReply(w http.ResponseWriter, answer reply) {
+	writeHead(w, answer)
+	// A client that has gone away is no concern of the server's.
+	_, _ = w.Write(answer.body)
+}
+
+// writeHead writes everything but the body.
+func writeHead(w http.ResponseWriter, answer reply) {
 	h := w.Header()
 	if len(answer.body) > 0 || answer.contentType != "" {
 		h.Set("Content-Type", orElse(answer.contentType, "application/json; charset=utf-8"))
@@ -263,8 +290,6 @@ func writeReply(w http.ResponseWriter, answer reply) {
 		h[name] = values
 	}
 	w.WriteHeader(answer.status)
-	// A client that has gone away is no concern of the server's.
-	_, _ = w.Write(answer.body)
 }
 
 func orElse(v, fallback string) string {

@@ -45,6 +45,24 @@ type CertificateSpec struct {
 	Team string `json:"team,omitempty"`
 }
 
+// certificate is a certificate in the state it will have when it is verified.
+type certificate struct {
+	Certificate
+	verifiedAt time.Time
+	// heldUntil is how long the service takes it for used after a load balancer
+	// has let it go.
+	heldUntil time.Time
+}
+
+// show is the certificate as it is read at now.
+func (c *certificate) show(now time.Time) Certificate {
+	v := c.Certificate
+	if now.Before(c.verifiedAt) {
+		v.State, v.NotAfter, v.SHA1Fingerprint = "pending", time.Time{}, ""
+	}
+	return v
+}
+
 // AddCertificate adds a certificate without looking at its fields: names need
 // not be unique.
 func (s *Simulator) AddCertificate(spec CertificateSpec) Certificate {
@@ -61,7 +79,7 @@ func (s *Simulator) AddCertificate(spec CertificateSpec) Certificate {
 		cert.NotAfter = cert.CreatedAt.Add(certificateLife)
 	}
 	cert.SHA1Fingerprint = fingerprint(cert.ID)
-	t.certificates.add(cert.ID, &cert)
+	t.certificates.add(cert.ID, &certificate{Certificate: cert})
 	return cert.clone()
 }
 
@@ -86,13 +104,13 @@ func (s *Simulator) RotateCertificate(id string) (Certificate, error) {
 	if err != nil {
 		return Certificate{}, err
 	}
-	renewed := old.clone()
+	renewed := old.Certificate.clone()
 	renewed.ID = s.ids.next()
 	renewed.CreatedAt = now.Truncate(time.Second)
 	renewed.NotAfter = renewed.CreatedAt.Add(certificateLife)
 	renewed.SHA1Fingerprint = fingerprint(renewed.ID)
 	t.certificates.remove(id)
-	t.certificates.add(renewed.ID, &renewed)
+	t.certificates.add(renewed.ID, &certificate{Certificate: renewed})
 	for lb := range t.loadBalancers.all() {
 		lb.replaceCertificate(id, renewed.ID)
 	}
@@ -108,16 +126,41 @@ func (s *Simulator) RemoveCertificate(id string) error {
 	if err != nil {
 		return err
 	}
-	for lb := range t.loadBalancers.all() {
-		if lb.usesCertificate(id) {
-			return fmt.Errorf("remove certificate %s: %w by load balancer %s", id, ErrInUse, lb.ID)
-		}
+	if lb := t.userOfCertificate(id); lb != nil {
+		return fmt.Errorf("remove certificate %s: %w by load balancer %s", id, ErrInUse, lb.ID)
 	}
 	t.certificates.remove(id)
 	return nil
 }
 
-func (s *Simulator) teamOfCertificate(id string) (*team, *Certificate, error) {
+// userOfCertificate returns a load balancer that uses a certificate, or nil.
+func (t *team) userOfCertificate(id string) *loadBalancer {
+	for lb := range t.loadBalancers.all() {
+		if lb.usesCertificate(id) {
+			return lb
+		}
+	}
+	return nil
+}
+
+// holdCertificates keeps the certificates of a load balancer, which is about to
+// change or go, in use for a while.
+func (s *Simulator) holdCertificates(t *team, lb *loadBalancer, now time.Time) {
+	until := now.Add(s.settings.CertificateRelease)
+	hold := func(id string) {
+		if cert, ok := t.certificates.get(id); ok {
+			cert.heldUntil = until
+		}
+	}
+	for _, r := range lb.ForwardingRules {
+		hold(r.CertificateID)
+	}
+	for _, d := range lb.Domains {
+		hold(d.CertificateID)
+	}
+}
+
+func (s *Simulator) teamOfCertificate(id string) (*team, *certificate, error) {
 	for _, name := range s.teamOrder {
 		if cert, ok := s.teams[name].certificates.get(id); ok {
 			return s.teams[name], cert, nil
@@ -128,18 +171,20 @@ func (s *Simulator) teamOfCertificate(id string) (*team, *Certificate, error) {
 
 func addCertificateRoutes(t *router) {
 	t.add(http.MethodGet, "/v2/certificates", listCertificates)
+	t.add(http.MethodPost, "/v2/certificates", createCertificate)
 	t.add(http.MethodGet, "/v2/certificates/{id}", getCertificate)
+	t.add(http.MethodDelete, "/v2/certificates/{id}", deleteCertificate)
 }
 
 func listCertificates(c *call) (reply, error) {
 	name := c.query.Get("name")
-	found := []*Certificate{}
+	found := []*certificate{}
 	for cert := range c.team.certificates.all() {
 		if name == "" || cert.Name == name {
 			found = append(found, cert)
 		}
 	}
-	return list(c, "certificates", found, same[*Certificate])
+	return list(c, "certificates", found, func(cert *certificate) Certificate { return cert.show(c.now) })
 }
 
 func getCertificate(c *call) (reply, error) {
@@ -147,5 +192,17 @@ func getCertificate(c *call) (reply, error) {
 	if !ok {
 		return reply{}, notFound()
 	}
-	return jsonReply(http.StatusOK, map[string]any{"certificate": cert})
+	return jsonReply(http.StatusOK, map[string]any{"certificate": cert.show(c.now)})
+}
+
+func deleteCertificate(c *call) (reply, error) {
+	cert, ok := c.team.certificates.get(c.params["id"])
+	switch {
+	case !ok:
+		return reply{}, notFound()
+	case c.team.userOfCertificate(cert.ID) != nil, c.now.Before(cert.heldUntil):
+		return reply{}, forbidden("Make sure the certificate is not in use before deleting it")
+	}
+	c.team.certificates.remove(cert.ID)
+	return noContent()
 }

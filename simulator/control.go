@@ -34,6 +34,7 @@ type TeamState struct {
 	Tags          []Tag          `json:"tags"`
 	VPCs          []VPC          `json:"vpcs"`
 	Certificates  []Certificate  `json:"certificates"`
+	Firewalls     []Firewall     `json:"firewalls"`
 }
 
 // State returns a copy of everything that the simulator holds.
@@ -52,6 +53,7 @@ func (s *Simulator) teamState(t *team, now time.Time) TeamState {
 	state := TeamState{
 		Team: t.account().Team, Droplets: []Droplet{}, LoadBalancers: []LoadBalancer{},
 		Tags: []Tag{}, VPCs: []VPC{}, Certificates: []Certificate{},
+		Firewalls: []Firewall{},
 	}
 	for d := range t.droplets.all() {
 		state.Droplets = append(state.Droplets, d.show(now).clone())
@@ -66,7 +68,10 @@ func (s *Simulator) teamState(t *team, now time.Time) TeamState {
 		state.VPCs = append(state.VPCs, *v)
 	}
 	for cert := range t.certificates.all() {
-		state.Certificates = append(state.Certificates, cert.clone())
+		state.Certificates = append(state.Certificates, cert.show(now).clone())
+	}
+	for f := range t.firewalls.all() {
+		state.Firewalls = append(state.Firewalls, f.show(now).clone())
 	}
 	return state
 }
@@ -80,9 +85,12 @@ func newControlRouter() *router {
 	t.add(http.MethodPost, ControlPath+"droplets/{id}/stop", onDroplet((*Simulator).StopDroplet))
 	t.add(http.MethodPost, ControlPath+"droplets/{id}/start", onDroplet((*Simulator).StartDroplet))
 	t.add(http.MethodPatch, ControlPath+"load_balancers/{id}", controlEditLoadBalancer)
+	t.add(http.MethodDelete, ControlPath+"load_balancers/{id}", onID((*Simulator).DeleteLoadBalancer))
+	t.add(http.MethodPatch, ControlPath+"firewalls/{id}", controlEditFirewall)
+	t.add(http.MethodDelete, ControlPath+"firewalls/{id}", onID((*Simulator).DeleteFirewall))
 	t.add(http.MethodPost, ControlPath+"certificates", controlAddCertificate)
 	t.add(http.MethodPost, ControlPath+"certificates/{id}/rotate", controlRotateCertificate)
-	t.add(http.MethodDelete, ControlPath+"certificates/{id}", controlRemoveCertificate)
+	t.add(http.MethodDelete, ControlPath+"certificates/{id}", onID((*Simulator).RemoveCertificate))
 	t.add(http.MethodGet, ControlPath+"requests", controlRequests)
 	t.add(http.MethodDelete, ControlPath+"requests", controlDo((*Simulator).ResetRequests))
 	t.add(http.MethodGet, ControlPath+"faults", controlFaults)
@@ -242,6 +250,40 @@ func mergeLoadBalancer(lb LoadBalancer, body []byte) (LoadBalancer, error) {
 	return lb, strict(body, &lb)
 }
 
+// controlEditFirewall replaces the members that the body names.
+func controlEditFirewall(c *call) (reply, error) {
+	var shown Firewall
+	err := c.s.editFirewall(c.params["id"], func(f *Firewall) error {
+		// Lists are replaced as a whole: decoding into a used one would mix both.
+		fresh := *f
+		fresh.InboundRules, fresh.OutboundRules, fresh.DropletIDs, fresh.Tags = nil, nil, nil, nil
+		if err := strict(c.body, &fresh); err != nil {
+			return err
+		}
+		fresh.keepLists(f)
+		*f, shown = fresh, fresh
+		return nil
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return jsonReply(http.StatusOK, map[string]any{"firewall": shown})
+}
+
+// keepLists takes over the lists that are nil.
+func (f *Firewall) keepLists(from *Firewall) {
+	keep(&f.InboundRules, from.InboundRules)
+	keep(&f.OutboundRules, from.OutboundRules)
+	keep(&f.DropletIDs, from.DropletIDs)
+	keep(&f.Tags, from.Tags)
+}
+
+func keep[T any](list *[]T, fallback []T) {
+	if *list == nil {
+		*list = fallback
+	}
+}
+
 func controlAddCertificate(c *call) (reply, error) {
 	var spec CertificateSpec
 	if err := strict(c.body, &spec); err != nil {
@@ -258,11 +300,14 @@ func controlRotateCertificate(c *call) (reply, error) {
 	return jsonReply(http.StatusOK, map[string]any{"certificate": renewed})
 }
 
-func controlRemoveCertificate(c *call) (reply, error) {
-	if err := c.s.RemoveCertificate(c.params["id"]); err != nil {
-		return reply{}, err
+// onID serves what takes the id of anything but a droplet only.
+func onID(do func(*Simulator, string) error) handler {
+	return func(c *call) (reply, error) {
+		if err := do(c.s, c.params["id"]); err != nil {
+			return reply{}, err
+		}
+		return noContent()
 	}
-	return noContent()
 }
 
 func controlRequests(c *call) (reply, error) {
@@ -312,6 +357,9 @@ func controlSettings(c *call) (reply, error) {
 func controlChangeSettings(c *call) (reply, error) {
 	var patch SettingsPatch
 	if err := strict(c.body, &patch); err != nil {
+		return reply{}, err
+	}
+	if err := validateListLag(patch.ListLag); err != nil {
 		return reply{}, err
 	}
 	c.s.ChangeSettings(patch)

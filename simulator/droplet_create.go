@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -150,6 +151,9 @@ func (req *dropletRequest) validateRest(c *call, region string, public bool) err
 		v, ok := c.team.vpcs.get(req.VPCUUID)
 		if !ok || v.Region != region {
 			return unprocessable("vpc_uuid %s is not a VPC of region %s", req.VPCUUID, region)
+		}
+		if !c.s.addresses.has(netip.MustParsePrefix(v.IPRange), max(1, len(req.Names))) {
+			return unprocessable("vpc_uuid %s has no free address left", req.VPCUUID)
 		}
 	}
 	switch {

@@ -29,6 +29,8 @@ type droplet struct {
 	hostname string
 	userData string
 	gpu      bool
+	// project is empty for the default one.
+	project string
 	// pendingAction is the action in progress, if any.
 	pendingAction *action
 }
@@ -260,7 +262,7 @@ func (s *Simulator) changeDroplet(id int, change func(*team, *droplet) error) er
 }
 
 func addDropletRoutes(t *router) {
-	t.add(http.MethodGet, "/v2/droplets", listDroplets)
+	t.add(http.MethodGet, "/v2/droplets", lagging(listDroplets))
 	t.add(http.MethodPost, "/v2/droplets", createDroplets)
 	t.add(http.MethodDelete, "/v2/droplets", deleteDropletsByTag)
 	// Literal paths first: "actions" is no id.
@@ -287,7 +289,7 @@ func getDroplet(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return jsonReply(http.StatusOK, map[string]any{"droplet": d.show(c.now)})
+	return jsonReply(http.StatusOK, map[string]any{"droplet": c.showDroplet(d)})
 }
 
 func deleteDroplet(c *call) (reply, error) {
@@ -321,7 +323,7 @@ func listDroplets(c *call) (reply, error) {
 			found = append(found, d)
 		}
 	}
-	return list(c, "droplets", found, func(d *droplet) Droplet { return d.show(c.now) })
+	return list(c, "droplets", found, c.showDroplet)
 }
 
 func dropletFilter(c *call) (func(*droplet) bool, error) {

@@ -56,6 +56,10 @@ func forbidden(message string) error {
 	return &apiError{status: http.StatusForbidden, id: "forbidden", message: message}
 }
 
+func conflict(message string) error {
+	return &apiError{status: http.StatusConflict, id: "conflict", message: message}
+}
+
 func unprocessable(format string, args ...any) error {
 	return &apiError{
 		status: http.StatusUnprocessableEntity, id: "unprocessable_entity",

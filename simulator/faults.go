@@ -16,8 +16,9 @@ import (
 // authentication and the rate limits to meet a fault, and meets one only: the
 // first that matches, in the order in which they were added.
 //
-// Delay goes with any other effect. Of Reset and Status, Reset wins; the other
-// effects change the body of whatever is answered.
+// Delay, Trickle, ListLag and Errored go with any other effect. Of Reset, Quota
+// and Status the first one wins; the other effects change the body of whatever
+// is answered. A token that is wrong for a while is Status 401.
 type Fault struct {
 	// ID is given by AddFault.
 	ID int `json:"id"`
@@ -65,6 +66,19 @@ type Fault struct {
 	OmitLinks bool `json:"omit_links,omitempty"`
 	// Total replaces the total in the meta of a list.
 	Total *int `json:"total,omitempty"`
+	// ListLag shows a list of droplets, load balancers or firewalls as it was so
+	// long ago, by the simulator's clock. The past is known from the time when
+	// the fault was added.
+	ListLag time.Duration `json:"-"`
+	// Trickle sends the body in small pieces over this real time. In memory,
+	// see Transport, it holds the answer up instead.
+	Trickle time.Duration `json:"-"`
+	// Quota answers 429 as if it was used up: "hour" with nothing remaining,
+	// "minute" with Retry-After too.
+	Quota string `json:"quota,omitempty"`
+	// Errored makes the load balancer that the request creates end in status
+	// errored instead of active.
+	Errored bool `json:"errored,omitempty"`
 	// Header is added to the answer, for example Retry-After.
 	Header map[string]string `json:"header,omitempty"`
 
@@ -72,17 +86,24 @@ type Fault struct {
 	Hits int `json:"hits"`
 }
 
+const (
+	quotaHour   = "hour"
+	quotaMinute = "minute"
+)
+
 // faultPlain is a Fault without its methods, for encoding.
 type faultPlain Fault
 
 type faultJSON struct {
 	faultPlain
-	Delay Duration `json:"delay,omitzero"`
+	Delay   Duration `json:"delay,omitzero"`
+	ListLag Duration `json:"list_lag,omitzero"`
+	Trickle Duration `json:"trickle,omitzero"`
 }
 
-// MarshalJSON writes the delay like "250ms".
+// MarshalJSON writes times like "250ms".
 func (f Fault) MarshalJSON() ([]byte, error) {
-	return json.Marshal(faultJSON{faultPlain(f), Duration(f.Delay)})
+	return json.Marshal(faultJSON{faultPlain(f), Duration(f.Delay), Duration(f.ListLag), Duration(f.Trickle)})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes and refuses unknown members, in
@@ -93,7 +114,7 @@ func (f *Fault) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*f = Fault(v.faultPlain)
-	f.Delay = time.Duration(v.Delay)
+	f.Delay, f.ListLag, f.Trickle = time.Duration(v.Delay), time.Duration(v.ListLag), time.Duration(v.Trickle)
 	return nil
 }
 
@@ -111,8 +132,11 @@ func (f *Fault) validate() error {
 	if f.Status != 0 && (f.Status < 200 || f.Status > 599) {
 		return fmt.Errorf("fault status %d is not within 200 and 599", f.Status)
 	}
-	if f.Count < 0 || f.Delay < 0 {
-		return fmt.Errorf("fault count %d and delay %s must not be negative", f.Count, f.Delay)
+	if f.Count < 0 || f.Delay < 0 || f.ListLag < 0 || f.Trickle < 0 {
+		return fmt.Errorf("fault count %d, delay %s, list lag %s and trickle %s must not be negative", f.Count, f.Delay, f.ListLag, f.Trickle)
+	}
+	if f.Quota != "" && f.Quota != quotaHour && f.Quota != quotaMinute {
+		return fmt.Errorf("fault quota %q is neither %q nor %q", f.Quota, quotaHour, quotaMinute)
 	}
 	return nil
 }
@@ -275,7 +299,9 @@ func (s *Simulator) AddFault(f Fault) (id int) {
 	}
 	s.lock()
 	defer s.mu.Unlock()
-	return s.faults.add(f)
+	id = s.faults.add(f)
+	s.lagChanged()
+	return id
 }
 
 // RemoveFault removes a fault; one that is gone already is no error.
@@ -283,6 +309,7 @@ func (s *Simulator) RemoveFault(id int) {
 	s.lock()
 	defer s.mu.Unlock()
 	s.faults.faults = slices.DeleteFunc(s.faults.faults, func(f *Fault) bool { return f.ID == id })
+	s.lagChanged()
 }
 
 // ClearFaults removes all faults.
@@ -290,6 +317,7 @@ func (s *Simulator) ClearFaults() {
 	s.lock()
 	defer s.mu.Unlock()
 	s.faults.faults = nil
+	s.lagChanged()
 }
 
 // Faults returns all faults with their hits, spent ones included.

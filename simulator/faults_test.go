@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -289,7 +290,7 @@ func TestAClientThatGivesUpDuringADelay(t *testing.T) {
 
 func TestFaultsThatCannotStrikeAreRefused(t *testing.T) {
 	for _, fault := range []simulator.Fault{
-		{Path: "["}, {Probability: 1.5}, {Status: 42}, {Count: -1}, {Delay: -1}, {Query: "%zz"},
+		{Path: "["}, {Quota: "day"}, {ListLag: -1}, {Trickle: -1}, {Probability: 1.5}, {Status: 42}, {Count: -1}, {Delay: -1}, {Query: "%zz"},
 	} {
 		func() {
 			defer func() {
@@ -304,7 +305,7 @@ func TestFaultsThatCannotStrikeAreRefused(t *testing.T) {
 
 func TestFaultsTravelAsJSON(t *testing.T) {
 	total := 3
-	want := simulator.Fault{Method: "GET", Path: "/v2/*", Delay: 250 * time.Millisecond, Total: &total, Header: map[string]string{"A": "b"}}
+	want := simulator.Fault{Method: "GET", Path: "/v2/*", Delay: 250 * time.Millisecond, ListLag: 5 * time.Second, Trickle: time.Minute, Total: &total, Header: map[string]string{"A": "b"}}
 	text, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
@@ -324,4 +325,90 @@ func TestFaultsTravelAsJSON(t *testing.T) {
 			t.Errorf("%s was read", bad)
 		}
 	}
+}
+
+func TestQuotaFaults(t *testing.T) {
+	for quota, retryAfter := range map[string]string{"hour": "", "minute": "60"} {
+		w := newWorld(t, simulator.WithFault(simulator.Fault{Quota: quota, Count: 1}))
+		got := w.do("GET", "/v2/account", "")
+		if got.status != 429 || !strings.Contains(got.body, "too_many_requests") || got.header.Get("Ratelimit-Remaining") != "0" ||
+			got.header.Get("Retry-After") != retryAfter || got.header.Get("Ratelimit-Limit") != "5000" {
+			t.Errorf("%s: %d %s %v", quota, got.status, got.body, got.header)
+		}
+		if got := w.do("GET", "/v2/account", ""); got.status != 200 || got.header.Get("Ratelimit-Remaining") != "4998" {
+			t.Errorf("%s, afterwards: %d %v", quota, got.status, got.header)
+		}
+	}
+}
+
+func TestATrickleTakesItsTimeAndLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sim := simulator.New(simulator.WithFault(simulator.Fault{Trickle: time.Minute, Count: 1}))
+		client := &http.Client{Transport: sim.Transport()}
+		read := func() (string, time.Duration) {
+			req, err := http.NewRequestWithContext(t.Context(), "GET", "http://simulator/v2/account", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer "+token)
+			begin := time.Now()
+			resp, err := client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			text, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text), time.Since(begin)
+		}
+		slow, took := read()
+		whole, _ := read()
+		if took != time.Minute || slow != whole {
+			t.Errorf("%q took %s, want %q", slow, took, whole)
+		}
+	})
+}
+
+// Over a connection the head arrives at once, so that only a client which
+// bounds the whole exchange gets away.
+func TestATrickleSendsTheHeadAtOnce(t *testing.T) {
+	w := newWorld(t, simulator.WithFault(simulator.Fault{Trickle: time.Hour}))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", w.url+"/v2/account", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != 200 || resp.ContentLength < 100 {
+		t.Errorf("head %d with %d bytes", resp.StatusCode, resp.ContentLength)
+	}
+	cancel()
+	if _, err := io.ReadAll(resp.Body); !errors.Is(err, context.Canceled) {
+		t.Errorf("read: %v", err)
+	}
+}
+
+func TestACreationThatEndsErrored(t *testing.T) {
+	w := newWorld(t, simulator.WithLoadBalancerActivation(time.Minute),
+		simulator.WithFault(simulator.Fault{Method: "POST", Path: "/v2/load_balancers", Count: 1, Errored: true}))
+	bad, good := createLB(t, w, lbRequest("bad")), createLB(t, w, lbRequest("good"))
+	if got := getLB(t, w, bad.ID); got.Status != "new" {
+		t.Errorf("at first %s", got.Status)
+	}
+	w.advance(time.Minute)
+	if got := getLB(t, w, bad.ID); got.Status != "errored" || got.IP != "" {
+		t.Errorf("in the end %s at %q", got.Status, got.IP)
+	}
+	if got := getLB(t, w, good.ID); got.Status != "active" || got.IP == "" {
+		t.Errorf("the other %s", got.Status)
+	}
+	ok(t)(w.client.LoadBalancers.Delete(t.Context(), bad.ID))
 }

@@ -186,6 +186,7 @@ func (c *call) commit(config LoadBalancer, req *loadBalancerRequest) *loadBalanc
 	lb := &loadBalancer{LoadBalancer: config, activeAt: c.now.Add(s.settings.LoadBalancerActivation)}
 	lb.ID = s.ids.next()
 	lb.CreatedAt = c.now.Truncate(time.Second)
+	lb.fails = c.fault != nil && c.fault.Errored
 	switch {
 	case lb.Network == networkInternal:
 		vpc := s.vpcFor(c.team, req.VPCUUID, lb.Region.Slug, c.now)
@@ -249,6 +250,7 @@ func (c *call) replace(lb *loadBalancer, config LoadBalancer) {
 	if config.SizeUnit != lb.SizeUnit {
 		lb.resizedAt = c.now
 	}
+	c.s.holdCertificates(c.team, lb, c.now)
 	config.ID, config.IP, config.IPv6 = lb.ID, lb.IP, lb.IPv6
 	config.CreatedAt, config.Tags = lb.CreatedAt, lb.Tags
 	lb.LoadBalancer = config

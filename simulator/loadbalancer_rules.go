@@ -155,6 +155,7 @@ func (c *call) setRules(lb *loadBalancer, rules []ForwardingRule) (reply, error)
 	if err := firstError(check.rules(), check.networkType()); err != nil {
 		return reply{}, err
 	}
+	c.s.holdCertificates(c.team, lb, c.now)
 	lb.ForwardingRules = rules
 	c.touch(lb)
 	return noContent()

@@ -125,6 +125,9 @@ func (k *lbCheck) vpc() error {
 	if !ok || k.lb.Region == nil || v.Region != k.lb.Region.Slug {
 		return unprocessable("vpc_uuid %s is not a VPC of the load balancer's region", k.req.VPCUUID)
 	}
+	if k.lb.Network == networkInternal && !k.call.s.addresses.has(netip.MustParsePrefix(v.IPRange), 1) {
+		return unprocessable("vpc_uuid %s has no free address left", k.req.VPCUUID)
+	}
 	return nil
 }
 
@@ -330,7 +333,7 @@ func (k *lbCheck) global() error {
 }
 
 func (k *lbCheck) project() error {
-	if k.lb.ProjectID != k.call.team.defaultProjectID() {
+	if _, ok := k.call.team.projects.get(k.lb.ProjectID); !ok {
 		return unprocessable("project %s could not be found", k.lb.ProjectID)
 	}
 	return nil

@@ -17,6 +17,8 @@ type loadBalancer struct {
 	resizedAt time.Time
 	// forced is a status set by hand, which time does not change.
 	forced string
+	// fails makes it errored where it would become active.
+	fails bool
 }
 
 func (lb *loadBalancer) status(now time.Time) string {
@@ -25,6 +27,8 @@ func (lb *loadBalancer) status(now time.Time) string {
 		return lb.forced
 	case now.Before(lb.activeAt):
 		return statusNew
+	case lb.fails:
+		return statusErrored
 	}
 	return statusActive
 }
@@ -39,7 +43,12 @@ func (lb *loadBalancer) usesCertificate(id string) bool {
 		slices.ContainsFunc(lb.Domains, func(d Domain) bool { return d.CertificateID == id })
 }
 
+// replaceCertificate makes new slices, for the old ones are shared with answers.
 func (lb *loadBalancer) replaceCertificate(from, to string) {
+	if !lb.usesCertificate(from) {
+		return
+	}
+	lb.ForwardingRules, lb.Domains = slices.Clone(lb.ForwardingRules), slices.Clone(lb.Domains)
 	for i := range lb.ForwardingRules {
 		if lb.ForwardingRules[i].CertificateID == from {
 			lb.ForwardingRules[i].CertificateID = to
@@ -80,7 +89,7 @@ func (lb LoadBalancer) clone() LoadBalancer {
 func (s *Simulator) showLoadBalancer(t *team, lb *loadBalancer, now time.Time) LoadBalancer {
 	v := lb.LoadBalancer
 	v.Status = lb.status(now)
-	if v.Status == statusNew {
+	if v.Status == statusNew || lb.fails && v.Status == statusErrored {
 		v.IP, v.IPv6 = "", ""
 	}
 	v.DropletIDs = t.targets(&v)
@@ -167,8 +176,30 @@ func (s *Simulator) editLoadBalancer(id string, edit func(*LoadBalancer) error) 
 	return nil
 }
 
+// DeleteLoadBalancer removes a load balancer at once, as if by hand in the
+// console. The error wraps ErrNotFound.
+func (s *Simulator) DeleteLoadBalancer(id string) error {
+	now := s.lock()
+	defer s.mu.Unlock()
+	t, lb, err := s.teamOfLoadBalancer(id)
+	if err != nil {
+		return err
+	}
+	s.removeLoadBalancer(t, lb, now)
+	return nil
+}
+
+func (s *Simulator) removeLoadBalancer(t *team, lb *loadBalancer, now time.Time) {
+	s.holdCertificates(t, lb, now)
+	t.loadBalancers.remove(lb.ID)
+	s.addresses.release([]string{lb.IP, lb.IPv6})
+	if _, ok := t.byoip[lb.IP]; ok {
+		s.addresses.reserve(lb.IP)
+	}
+}
+
 func addLoadBalancerRoutes(t *router) {
-	t.add(http.MethodGet, "/v2/load_balancers", listLoadBalancers)
+	t.add(http.MethodGet, "/v2/load_balancers", lagging(listLoadBalancers))
 	t.add(http.MethodPost, "/v2/load_balancers", createLoadBalancer)
 	t.add(http.MethodGet, "/v2/load_balancers/{id}", getLoadBalancer)
 	t.add(http.MethodPut, "/v2/load_balancers/{id}", updateLoadBalancer)
@@ -226,11 +257,7 @@ func deleteLoadBalancer(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	c.team.loadBalancers.remove(lb.ID)
-	c.s.addresses.release([]string{lb.IP, lb.IPv6})
-	if _, ok := c.team.byoip[lb.IP]; ok {
-		c.s.addresses.reserve(lb.IP)
-	}
+	c.s.removeLoadBalancer(c.team, lb, c.now)
 	return noContent()
 }
 

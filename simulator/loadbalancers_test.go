@@ -416,3 +416,15 @@ func TestBYOIPAddressesCanBeBroughtAlong(t *testing.T) {
 	ok(t)(w.client.LoadBalancers.Delete(t.Context(), made.ID))
 	createLB(t, w, req)
 }
+
+func TestALoadBalancerDeletedByHand(t *testing.T) {
+	w := newWorld(t)
+	id := createLB(t, w, lbRequest("a")).ID
+	w.control("DELETE", "load_balancers/"+id, "", 204)
+	_, _, err := w.client.LoadBalancers.Get(t.Context(), id)
+	wantRefusal(t, err, 404, "")
+	w.control("DELETE", "load_balancers/"+id, "", 404)
+	if got := len(w.Requests()); got != 2 {
+		t.Errorf("%d requests, want those of the API only", got)
+	}
+}

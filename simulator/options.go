@@ -17,17 +17,27 @@ type config struct {
 	faults   []Fault
 }
 
-type teamToken struct{ token, team string }
+type teamToken struct {
+	token, team string
+	scopes      []string
+}
 
 // WithToken makes the token one of the team's; an empty team is "default". It
 // may be repeated. As soon as one token is given, all others are answered 401.
 // The first token's team is where AddDroplet and AddCertificate put what names
 // no team.
-func WithToken(token, team string) Option {
+//
+// Scopes, like "load_balancer:read" or "droplet:*", are all that the token may
+// do; without, it may do everything. "*:read" is a token for reading only. It
+// panics when a scope is not of that form.
+func WithToken(token, team string, scopes ...string) Option {
+	if err := validateScopes(scopes); err != nil {
+		panic(err)
+	}
 	if team == "" {
 		team = defaultTeam
 	}
-	return func(c *config) { c.tokens = append(c.tokens, teamToken{token, team}) }
+	return func(c *config) { c.tokens = append(c.tokens, teamToken{token, team, scopes}) }
 }
 
 // WithLoadBalancerActivation sets how long a load balancer is new before it is
@@ -59,6 +69,43 @@ func WithBusyWindow(d time.Duration) Option {
 // refuses to change it again. Default one minute, as in life; 0 is no limit.
 func WithResizeInterval(d time.Duration) Option {
 	return func(c *config) { c.settings.ResizeInterval = d }
+}
+
+// WithCertificateVerification sets how long a Let's Encrypt certificate made
+// through the API is pending before it is verified. Default 0.
+func WithCertificateVerification(d time.Duration) Option {
+	return func(c *config) { c.settings.CertificateVerification = d }
+}
+
+// WithCertificateRelease sets how long a certificate cannot be deleted after
+// the last load balancer has let it go. Default 0; in life seconds to minutes.
+func WithCertificateRelease(d time.Duration) Option {
+	return func(c *config) { c.settings.CertificateRelease = d }
+}
+
+// WithListLag makes the lists of droplets, load balancers and firewalls show
+// what was so long ago, by the simulator's clock; answers about one object show
+// the present. Paths, like /v2/droplets, choose the lists; without, all lag. A
+// list lags behind AddDroplet and its like too. It panics when a path is none of
+// these lists.
+func WithListLag(d time.Duration, paths ...string) Option {
+	if len(paths) == 0 {
+		paths = []string{everyList}
+	}
+	lags := map[string]Duration{}
+	for _, path := range paths {
+		lags[path] = Duration(d)
+	}
+	if err := validateListLag(lags); err != nil {
+		panic(err)
+	}
+	return func(c *config) { c.settings.patchListLag(lags) }
+}
+
+// WithFirewallActivation sets how long a firewall is waiting after each write
+// until it is applied to its droplets. Default 0.
+func WithFirewallActivation(d time.Duration) Option {
+	return func(c *config) { c.settings.FirewallActivation = d }
 }
 
 // WithRateLimit sets the requests that each token has in a sliding hour and in
@@ -94,6 +141,9 @@ func WithLatency(d time.Duration) Option {
 
 // WithFault adds a fault from the start. It may be repeated; see AddFault.
 func WithFault(f Fault) Option {
+	if err := f.validate(); err != nil {
+		panic(err)
+	}
 	return func(c *config) { c.faults = append(c.faults, f) }
 }
 

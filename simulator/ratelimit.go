@@ -104,3 +104,12 @@ func unixCeil(t time.Time) int64 {
 	}
 	return t.Unix()
 }
+
+// exhausted is the verdict as if a limit, quotaHour or quotaMinute, was reached.
+func (v rateVerdict) exhausted(quota string) rateVerdict {
+	v.exceeded, v.remaining = true, 0
+	if quota == quotaMinute {
+		v.retryAfter = time.Minute
+	}
+	return v
+}

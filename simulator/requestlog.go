@@ -25,7 +25,7 @@ type Request struct {
 	Path     string    `json:"path"`
 	Query    string    `json:"query,omitempty"`
 	// Body is the request's JSON; absent when there was none, when it was not
-	// JSON, and when it was longer than 64 KiB.
+	// JSON, and when it was longer than 64 KiB. Private keys are blanked out.
 	Body json.RawMessage `json:"body,omitempty"`
 	// BodyBytes is the length of the body, also when it is absent here.
 	BodyBytes int `json:"body_bytes"`
@@ -101,7 +101,29 @@ func loggedBody(body []byte) json.RawMessage {
 	if len(body) == 0 || len(body) > maxLoggedBody || !json.Valid(body) {
 		return nil
 	}
-	return bytes.Clone(body)
+	return redact(bytes.Clone(body))
+}
+
+// redacted stands for what must not be kept.
+const redacted = `"[redacted]"`
+
+// redact blanks out the private key of a certificate. Like the decoder of the
+// requests it does not look at the case of the member's name.
+func redact(body json.RawMessage) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(body, &members) != nil {
+		return body
+	}
+	found := false
+	for name := range members {
+		if strings.EqualFold(name, "private_key") {
+			members[name], found = json.RawMessage(redacted), true
+		}
+	}
+	if !found {
+		return body
+	}
+	return bytes.TrimSpace(encode(members))
 }
 
 // tail is the end of a token, never more than half of it.

@@ -4,20 +4,26 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 )
 
 // Settings are the knobs that can be turned while the simulator runs. Their
 // meaning is told at the options of the same name.
 type Settings struct {
-	LoadBalancerActivation time.Duration
-	DropletActivation      time.Duration
-	ActionDuration         time.Duration
-	BusyWindow             time.Duration
-	ResizeInterval         time.Duration
-	Latency                time.Duration
-	RateLimitPerHour       int
-	RateLimitPerMinute     int
+	LoadBalancerActivation  time.Duration
+	DropletActivation       time.Duration
+	ActionDuration          time.Duration
+	BusyWindow              time.Duration
+	FirewallActivation      time.Duration
+	CertificateVerification time.Duration
+	CertificateRelease      time.Duration
+	ResizeInterval          time.Duration
+	Latency                 time.Duration
+	RateLimitPerHour        int
+	RateLimitPerMinute      int
+	// ListLag maps the path of a list, or "*" for all others, to its lag.
+	ListLag map[string]time.Duration
 	// RejectTokens answers every token with 401.
 	RejectTokens         bool
 	HideLoadBalancerTags bool
@@ -37,17 +43,22 @@ func defaultSettings() Settings {
 // SettingsPatch changes the settings whose members are not nil. In JSON,
 // durations are strings like "1m30s".
 type SettingsPatch struct {
-	LoadBalancerActivation *Duration `json:"load_balancer_activation,omitempty"`
-	DropletActivation      *Duration `json:"droplet_activation,omitempty"`
-	ActionDuration         *Duration `json:"action_duration,omitempty"`
-	BusyWindow             *Duration `json:"busy_window,omitempty"`
-	ResizeInterval         *Duration `json:"resize_interval,omitempty"`
-	Latency                *Duration `json:"latency,omitempty"`
-	RateLimitPerHour       *int      `json:"rate_limit_per_hour,omitempty"`
-	RateLimitPerMinute     *int      `json:"rate_limit_per_minute,omitempty"`
-	RejectTokens           *bool     `json:"reject_tokens,omitempty"`
-	HideLoadBalancerTags   *bool     `json:"hide_load_balancer_tags,omitempty"`
-	MetadataDroplet        *int      `json:"metadata_droplet,omitempty"`
+	// ListLag changes the lists that it names; a lag of 0 removes the entry.
+	ListLag                 map[string]Duration `json:"list_lag,omitempty"`
+	LoadBalancerActivation  *Duration           `json:"load_balancer_activation,omitempty"`
+	DropletActivation       *Duration           `json:"droplet_activation,omitempty"`
+	ActionDuration          *Duration           `json:"action_duration,omitempty"`
+	BusyWindow              *Duration           `json:"busy_window,omitempty"`
+	CertificateVerification *Duration           `json:"certificate_verification,omitempty"`
+	FirewallActivation      *Duration           `json:"firewall_activation,omitempty"`
+	CertificateRelease      *Duration           `json:"certificate_release,omitempty"`
+	ResizeInterval          *Duration           `json:"resize_interval,omitempty"`
+	Latency                 *Duration           `json:"latency,omitempty"`
+	RateLimitPerHour        *int                `json:"rate_limit_per_hour,omitempty"`
+	RateLimitPerMinute      *int                `json:"rate_limit_per_minute,omitempty"`
+	RejectTokens            *bool               `json:"reject_tokens,omitempty"`
+	HideLoadBalancerTags    *bool               `json:"hide_load_balancer_tags,omitempty"`
+	MetadataDroplet         *int                `json:"metadata_droplet,omitempty"`
 }
 
 // Duration is a time.Duration that is written in JSON as "1m30s".
@@ -83,15 +94,24 @@ func (s *Simulator) Settings() Settings {
 }
 
 // ChangeSettings applies a patch. What has its time already (a load balancer on
-// its way to active) keeps it.
+// its way to active) keeps it. It panics when ListLag names no list that can
+// lag.
 func (s *Simulator) ChangeSettings(p SettingsPatch) {
+	if err := validateListLag(p.ListLag); err != nil {
+		panic(err)
+	}
 	s.lock()
 	defer s.mu.Unlock()
 	c := &s.settings
+	c.patchListLag(p.ListLag)
+	s.lagChanged()
 	setDuration(&c.LoadBalancerActivation, p.LoadBalancerActivation)
 	setDuration(&c.DropletActivation, p.DropletActivation)
 	setDuration(&c.ActionDuration, p.ActionDuration)
 	setDuration(&c.BusyWindow, p.BusyWindow)
+	setDuration(&c.FirewallActivation, p.FirewallActivation)
+	setDuration(&c.CertificateVerification, p.CertificateVerification)
+	setDuration(&c.CertificateRelease, p.CertificateRelease)
 	setDuration(&c.ResizeInterval, p.ResizeInterval)
 	setDuration(&c.Latency, p.Latency)
 	set(&c.RateLimitPerHour, p.RateLimitPerHour)
@@ -99,6 +119,22 @@ func (s *Simulator) ChangeSettings(p SettingsPatch) {
 	set(&c.RejectTokens, p.RejectTokens)
 	set(&c.HideLoadBalancerTags, p.HideLoadBalancerTags)
 	set(&c.MetadataDroplet, p.MetadataDroplet)
+}
+
+// patchListLag makes a new map, for copies of the settings share the old one.
+func (c *Settings) patchListLag(patch map[string]Duration) {
+	if len(patch) == 0 {
+		return
+	}
+	lags := map[string]time.Duration{}
+	maps.Copy(lags, c.ListLag)
+	for path, lag := range patch {
+		lags[path] = time.Duration(lag)
+		if lag == 0 {
+			delete(lags, path)
+		}
+	}
+	c.ListLag = lags
 }
 
 // RejectTokens makes every token answer 401, or ends that.
@@ -122,18 +158,26 @@ func setDuration(dst *time.Duration, v *Duration) {
 // asPatch shows the settings in the form in which they are changed.
 func (c Settings) asPatch() SettingsPatch {
 	duration := func(d time.Duration) *Duration { return new(Duration(d)) }
+	lags := map[string]Duration{}
+	for path, lag := range c.ListLag {
+		lags[path] = Duration(lag)
+	}
 	return SettingsPatch{
-		LoadBalancerActivation: duration(c.LoadBalancerActivation),
-		DropletActivation:      duration(c.DropletActivation),
-		ActionDuration:         duration(c.ActionDuration),
-		BusyWindow:             duration(c.BusyWindow),
-		ResizeInterval:         duration(c.ResizeInterval),
-		Latency:                duration(c.Latency),
-		RateLimitPerHour:       &c.RateLimitPerHour,
-		RateLimitPerMinute:     &c.RateLimitPerMinute,
-		RejectTokens:           &c.RejectTokens,
-		HideLoadBalancerTags:   &c.HideLoadBalancerTags,
-		MetadataDroplet:        &c.MetadataDroplet,
+		ListLag:                 lags,
+		LoadBalancerActivation:  duration(c.LoadBalancerActivation),
+		DropletActivation:       duration(c.DropletActivation),
+		ActionDuration:          duration(c.ActionDuration),
+		BusyWindow:              duration(c.BusyWindow),
+		CertificateVerification: duration(c.CertificateVerification),
+		FirewallActivation:      duration(c.FirewallActivation),
+		CertificateRelease:      duration(c.CertificateRelease),
+		ResizeInterval:          duration(c.ResizeInterval),
+		Latency:                 duration(c.Latency),
+		RateLimitPerHour:        &c.RateLimitPerHour,
+		RateLimitPerMinute:      &c.RateLimitPerMinute,
+		RejectTokens:            &c.RejectTokens,
+		HideLoadBalancerTags:    &c.HideLoadBalancerTags,
+		MetadataDroplet:         &c.MetadataDroplet,
 	}
 }
 

@@ -36,8 +36,8 @@ type Simulator struct {
 	// or delayed.
 	mu       sync.Mutex
 	settings Settings
-	// tokens maps each known token to its team; empty: every token is accepted.
-	tokens    map[string]string
+	// tokens maps each known token to its owner; empty: every token is accepted.
+	tokens    map[string]owner
 	homeTeam  string
 	teams     map[string]*team
 	teamOrder []string
@@ -54,6 +54,7 @@ type Simulator struct {
 	// running lists the droplet actions that have not completed, so that the
 	// usual case, none, costs nothing.
 	running []*action
+	history history
 }
 
 var _ http.Handler = (*Simulator)(nil)
@@ -69,7 +70,7 @@ func New(opts ...Option) *Simulator {
 	s := &Simulator{
 		clock:         c.clock,
 		settings:      c.settings,
-		tokens:        map[string]string{},
+		tokens:        map[string]owner{},
 		homeTeam:      defaultTeam,
 		teams:         map[string]*team{},
 		limits:        map[string]*rateWindow{},
@@ -82,7 +83,7 @@ func New(opts ...Option) *Simulator {
 	}
 	s.faults = newFaultSet(c.seed)
 	for i, t := range c.tokens {
-		s.tokens[t.token] = t.team
+		s.tokens[t.token] = owner{t.team, t.scopes}
 		if i == 0 {
 			s.homeTeam = t.team
 		}
@@ -90,6 +91,7 @@ func New(opts ...Option) *Simulator {
 	for _, f := range c.faults {
 		s.faults.add(f)
 	}
+	s.lagChanged()
 	s.api = newAPIRouter()
 	s.control = newControlRouter()
 	return s
@@ -111,10 +113,19 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // decides about state, so that time does not run backwards between requests.
 func (s *Simulator) now() time.Time { return s.clock.Now().UTC() }
 
-// lock takes the lock and brings everything that depends on time up to date.
+// lock takes the lock to change something and brings everything that depends on
+// time up to date.
 func (s *Simulator) lock() time.Time {
+	now := s.look()
+	s.mark(now)
+	return now
+}
+
+// look is lock for those who only read what lists show.
+func (s *Simulator) look() time.Time {
 	s.mu.Lock()
 	now := s.now()
+	s.remember(now)
 	s.settleActions(now)
 	return now
 }

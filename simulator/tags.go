@@ -199,6 +199,9 @@ func deleteTag(c *call) (reply, error) {
 	for lb := range c.team.loadBalancers.all() {
 		lb.Tags = without(lb.Tags, found.name)
 	}
+	for f := range c.team.firewalls.all() {
+		f.Tags = without(f.Tags, found.name)
+	}
 	c.team.tags.remove(strings.ToLower(found.name))
 	return noContent()
 }

@@ -14,8 +14,11 @@ type team struct {
 	loadBalancers *collection[string, loadBalancer]
 	tags          *collection[string, tag]
 	vpcs          *collection[string, VPC]
-	certificates  *collection[string, Certificate]
+	certificates  *collection[string, certificate]
 	actions       *collection[int, action]
+	projects      *collection[string, Project]
+	reservedIPs   *collection[string, reservedIP]
+	firewalls     *collection[string, firewall]
 	// byoip maps addresses that a load balancer may be created with to their
 	// region.
 	byoip map[string]string
@@ -30,8 +33,11 @@ func newTeam(name string) *team {
 		loadBalancers: newCollection[string, loadBalancer](),
 		tags:          newCollection[string, tag](),
 		vpcs:          newCollection[string, VPC](),
-		certificates:  newCollection[string, Certificate](),
+		certificates:  newCollection[string, certificate](),
 		actions:       newCollection[int, action](),
+		projects:      newCollection[string, Project](),
+		reservedIPs:   newCollection[string, reservedIP](),
+		firewalls:     newCollection[string, firewall](),
 		byoip:         map[string]string{},
 	}
 }
@@ -44,6 +50,7 @@ func (s *Simulator) team(name string) *team {
 	t, ok := s.teams[name]
 	if !ok {
 		t = newTeam(name)
+		t.addDefaultProject(s.now())
 		s.teams[name] = t
 		s.teamOrder = append(s.teamOrder, name)
 	}
@@ -55,8 +62,6 @@ func (s *Simulator) team(name string) *team {
 func (t *team) stableID(kind string) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "team:%s/%s", t.name, kind)).String()
 }
-
-func (t *team) defaultProjectID() string { return t.stableID("project/default") }
 
 // teamOfDroplet finds the team that owns a droplet, whoever asks.
 func (s *Simulator) teamOfDroplet(id int) (*team, *droplet, error) {
@@ -83,7 +88,27 @@ func (s *Simulator) removeDroplet(t *team, d *droplet) {
 	t.tagged = nil
 	s.addresses.release(d.addresses())
 	for lb := range t.loadBalancers.all() {
-		lb.DropletIDs = slices.DeleteFunc(lb.DropletIDs, func(id int) bool { return id == d.ID })
+		lb.DropletIDs = withoutID(lb.DropletIDs, d.ID)
+	}
+	for f := range t.firewalls.all() {
+		f.forgetDroplet(d.ID)
+	}
+	for r := range t.reservedIPs.all() {
+		if r.dropletID == d.ID {
+			r.dropletID = 0
+		}
+		if r.pendingAction != nil && r.pendingAction.assignee == d.ID {
+			r.pendingAction.assignee = 0
+		}
 	}
 	s.running = slices.DeleteFunc(s.running, func(a *action) bool { return a.droplet == d })
+}
+
+// withoutID returns the ids but one; the same slice if it is not among them, a
+// new one otherwise, for slices here are shared with answers.
+func withoutID(ids []int, id int) []int {
+	if !slices.Contains(ids, id) {
+		return ids
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(other int) bool { return other == id })
 }

@@ -43,7 +43,11 @@ func (s *Simulator) vpcFor(t *team, id, region string, now time.Time) *VPC {
 
 func (s *Simulator) makeVPC(t *team, v VPC) *VPC {
 	v.URN = "do:vpc:" + v.ID
-	v.IPRange = s.addresses.vpcRange().String()
+	for v.IPRange == "" {
+		if free := s.addresses.vpcRange(); t.overlapping(free) == nil {
+			v.IPRange = free.String()
+		}
+	}
 	t.vpcs.add(v.ID, &v)
 	return &v
 }
@@ -60,13 +64,26 @@ func addVPCRoutes(t *router) {
 	t.add(http.MethodGet, "/v2/vpcs", func(c *call) (reply, error) {
 		return list(c, "vpcs", c.team.vpcs.items, same[*VPC])
 	})
+	t.add(http.MethodPost, "/v2/vpcs", createVPC)
 	t.add(http.MethodGet, "/v2/vpcs/{id}", getVPC)
+	t.add(http.MethodPut, "/v2/vpcs/{id}", updateVPC)
+	t.add(http.MethodPatch, "/v2/vpcs/{id}", updateVPC)
+	t.add(http.MethodDelete, "/v2/vpcs/{id}", deleteVPC)
+	t.add(http.MethodGet, "/v2/vpcs/{id}/members", listVPCMembers)
+}
+
+func (c *call) vpc() (*VPC, error) {
+	v, ok := c.team.vpcs.get(c.params["id"])
+	if !ok {
+		return nil, notFound()
+	}
+	return v, nil
 }
 
 func getVPC(c *call) (reply, error) {
-	v, ok := c.team.vpcs.get(c.params["id"])
-	if !ok {
-		return reply{}, notFound()
+	v, err := c.vpc()
+	if err != nil {
+		return reply{}, err
 	}
 	return jsonReply(http.StatusOK, map[string]any{"vpc": v})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
+	"strconv"
 	"time"
 )
 
@@ -35,5 +37,30 @@ func cut(w http.ResponseWriter) {
 	_, _ = conn.Write([]byte("H"))
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
+	}
+}
+
+// tricklePieces is in how many pieces a body trickles, at most.
+const tricklePieces = 20
+
+// trickle writes an answer whose body takes its time, or as much of it as the
+// client waits for.
+func trickle(ctx context.Context, w http.ResponseWriter, answer reply, over time.Duration) {
+	if len(answer.body) > 0 {
+		w.Header().Set("Content-Length", strconv.Itoa(len(answer.body)))
+	}
+	writeHead(w, answer)
+	pieces := slices.Collect(slices.Chunk(answer.body, max(1, (len(answer.body)+tricklePieces-1)/tricklePieces)))
+	for i, piece := range pieces {
+		// The difference of two shares, so that all together take exactly that long.
+		share := over*time.Duration(i+1)/time.Duration(len(pieces)) - over*time.Duration(i)/time.Duration(len(pieces))
+		// Writers without a connection have nothing to flush.
+		_ = http.NewResponseController(w).Flush()
+		if !pause(ctx, share) {
+			return
+		}
+		if _, err := w.Write(piece); err != nil {
+			return
+		}
 	}
 }

@@ -1,56 +1,95 @@
 package annotation
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
 
+const documentHead = `# Annotations on Services
+
+<!-- Made from internal/annotation by "make generate". -->
+
+Every value is a string. An empty value is the same as no annotation, but for
+override-health-check, whose presence counts. A value that can't be used is told
+in an event of the reason LoadBalancerConfigError on the Service, all of them at
+once, and nothing is sent to DigitalOcean until it is mended; the backends of a
+load balancer that exists are kept up to date. An annotation that has no effect,
+is deprecated, or looks like one of these with a slip in its key is warned of.
+
+A list is separated by commas; blanks around its entries and duplicates are
+forgiven. Ports are the Service's ports.
+
+`
+
 // Document renders the registry as a page for users, in Markdown.
 func Document() string {
 	var b strings.Builder
-	b.WriteString(`# Annotations on Services
-
-<!-- Made from internal/annotation/registry.go by "make generate". -->
-
-Every value is a string. An empty value is the same as no annotation. A value
-that can't be used is told in an event of the reason LoadBalancerConfigError on
-the Service, all of them at once, and nothing is sent to DigitalOcean until it
-is mended.
-`)
-	for _, d := range Registry {
-		fmt.Fprintf(&b, "\n## `%s`\n\n%s\n\n", d.Key, d.Doc)
-		fmt.Fprintf(&b, "- Value: %s\n", d.describeValue())
-		if d.Default != "" {
-			fmt.Fprintf(&b, "- Default: %s\n", quoteUnlessMarkdown(d.Default))
+	b.WriteString(documentHead)
+	for _, section := range sections {
+		fmt.Fprintf(&b, "- %s\n", section.title)
+		for _, d := range section.definitions {
+			// GitHub's anchors drop what is neither letter, digit nor dash.
+			anchor := strings.NewReplacer(".", "", "/", "").Replace(d.Key)
+			fmt.Fprintf(&b, "  - [`%s`](#%s)\n", d.Key, anchor)
 		}
-		if d.Immutable {
-			b.WriteString("- Can't be changed once the load balancer exists.\n")
-		}
-		if d.Written {
-			b.WriteString("- Written by the manager as well.\n")
+	}
+	for _, section := range sections {
+		fmt.Fprintf(&b, "\n## %s\n", section.title)
+		for _, d := range section.definitions {
+			d.write(&b)
 		}
 	}
 	return b.String()
 }
 
-func (d Definition) describeValue() string {
-	switch d.Kind {
-	case KindEnum:
-		return "`" + strings.Join(d.Values, "` or `") + "`"
-	case KindInt:
-		return fmt.Sprintf("a whole number from %d to %d", d.Min, d.Max)
-	case KindBool:
-		return "`true` or `false`"
-	case KindName:
-		return fmt.Sprintf("letters, digits, `.` and `-`; starts with a letter or digit, doesn't end in `-`; at most %d characters", maxNameLength)
+func (d Definition) write(b *strings.Builder) {
+	fmt.Fprintf(b, "\n### `%s`\n\n%s\n\n", d.Key, d.Doc)
+	if d.Deprecated != "" {
+		fmt.Fprintf(b, "- **Deprecated**: %s.\n", d.Deprecated)
+	}
+	fmt.Fprintf(b, "- Value: %s\n", d.markdown())
+	if text := cmp.Or(d.DefaultDoc, quote(d.Default)); text != "" {
+		fmt.Fprintf(b, "- Default: %s\n", text)
+	}
+	switch {
+	case d.NotForBalancer:
+		b.WriteString("- Acts on: the public access firewall\n")
+	case len(d.Types) > 0:
+		fmt.Fprintf(b, "- Acts on: load balancers of the type %s\n", quote(strings.Join(d.Types, "`, `")))
 	default:
-		return "a " + string(d.Kind)
+		b.WriteString("- Acts on: load balancers of both types\n")
+	}
+	if d.Immutable {
+		b.WriteString("- Can't be changed once the load balancer exists.\n")
+	}
+	if d.Written {
+		b.WriteString("- Written by the manager as well.\n")
 	}
 }
 
-func quoteUnlessMarkdown(s string) string {
-	if strings.Contains(s, "`") {
-		return s
+// markdown describes the value in Markdown.
+func (d Definition) markdown() string {
+	values := d.Values
+	switch d.Kind {
+	case KindBool:
+		values = []string{"true", "false"}
+	case KindEnum:
+	case KindCookie:
+		return strings.ReplaceAll(d.describe(), cookieMarks, "`` "+cookieMarks+" ``")
+	default:
+		return d.describe()
+	}
+	quoted := make([]string, len(values))
+	for i, value := range values {
+		quoted[i] = quote(value)
+	}
+	return alternatives(quoted)
+}
+
+func quote(s string) string {
+	if s == "" {
+		return ""
 	}
 	return "`" + s + "`"
 }

@@ -1,95 +1,133 @@
 package annotation
 
 import (
-	"slices"
+	"fmt"
 	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 )
 
-// Spec is what a Service's annotations ask for. A zero value stands for an
-// annotation that is absent.
-type Spec struct {
-	// LoadBalancerID is the id of the load balancer that exists already.
-	LoadBalancerID string
-	// Disowned is true when the manager must leave the load balancer alone.
-	Disowned bool
-	// Name is the custom name.
-	Name string
-	// Type is TypeRegional or TypeRegionalNetwork.
-	Type string
-	// Network is NetworkExternal or NetworkInternal.
-	Network string
-	// SizeUnit is the number of the load balancer's nodes.
-	SizeUnit int
-}
-
-// Defaults are the cluster-wide values of annotations that a Service lacks.
-type Defaults struct {
-	// Type is the type of load balancers.
-	Type string
-}
-
 // Parse reads the annotations of a Service. It returns every problem at once;
 // the Spec then still holds what could be read, with the default in place of
 // what could not. An annotation whose value is empty counts as absent, as
-// charts render it so.
+// charts render it so; only [OverrideHealthCheck] counts by its presence.
 func Parse(svc *v1.Service, defaults Defaults) (Spec, []Problem) {
-	p := parser{annotations: svc.Annotations}
-	spec := Spec{
-		LoadBalancerID: p.text(LoadBalancerID, ""),
-		Disowned:       p.bool(Disown),
-		Name:           p.text(Name, ""),
-		Type:           p.text(Type, defaults.Type),
-		Network:        p.text(Network, NetworkExternal),
-		SizeUnit:       p.int(SizeUnit, 1),
+	p := read(svc.Annotations)
+	spec := p.spec(defaults)
+	_, spec.HealthCheck.Override = svc.Annotations[OverrideHealthCheck]
+	if ranges := svc.Spec.LoadBalancerSourceRanges; len(ranges) > 0 {
+		spec.AllowRules = p.sourceRanges(ranges)
 	}
-	p.refuseUnsupported(svc)
+	c := checker{svc: svc, parser: p, spec: &spec}
+	c.check()
 	return spec, p.problems
 }
 
-// unsupported restrict who may reach a load balancer. One that ignores them
-// would be open to the world, so a Service that has them gets none.
-var unsupported = []string{prefixLoadBalancer + "allow-rules", prefixLoadBalancer + "deny-rules"}
-
-func (p *parser) refuseUnsupported(svc *v1.Service) {
-	const allowed = "must be absent: this version can't restrict sources yet, and makes no load balancer that is open to all instead"
-	for _, key := range unsupported {
-		if value := svc.Annotations[key]; value != "" {
-			p.problems = append(p.problems, Problem{Field: key, Value: value, Allowed: allowed})
-		}
+// FirewallManaged tells whether the public access firewall opens the Service's
+// ports. A value that is not a boolean is a problem, and counts as true.
+func FirewallManaged(svc *v1.Service) (managed bool, problem *Problem) {
+	value := svc.Annotations[FirewallManagedKey]
+	if value == "" {
+		return true, nil
 	}
-	if ranges := svc.Spec.LoadBalancerSourceRanges; len(ranges) > 0 {
-		p.problems = append(p.problems, Problem{Field: "spec.loadBalancerSourceRanges", Value: strings.Join(ranges, ","), Allowed: allowed})
+	managed, err := strconv.ParseBool(value)
+	if err != nil {
+		definition, _ := Lookup(FirewallManagedKey)
+		return true, &Problem{Field: FirewallManagedKey, Value: value, Allowed: definition.check(value)}
 	}
+	return managed, nil
 }
 
-// Unknown returns the annotations under our prefixes that nothing reads, sorted.
-func Unknown(svc *v1.Service) []string {
-	var unknown []string
-	for key := range svc.Annotations {
-		if !strings.HasPrefix(key, prefixLoadBalancer) && !strings.HasPrefix(key, prefixIdentity) {
+// parser holds the annotations whose values are valid.
+type parser struct {
+	values   map[string]string
+	problems []Problem
+}
+
+// read checks the values one by one, in the registry's order.
+func read(annotations map[string]string) *parser {
+	p := &parser{values: map[string]string{}}
+	for _, definition := range Registry {
+		value := annotations[definition.Key]
+		if value == "" || definition.NotForBalancer {
 			continue
 		}
-		if _, known := Lookup(key); !known && !slices.Contains(unsupported, key) {
-			unknown = append(unknown, key)
+		if allowed := definition.check(value); allowed != "" {
+			p.refuse(definition.Key, value, allowed)
+			if !definition.FailSafe {
+				continue
+			}
+			value = "true"
 		}
+		p.values[definition.Key] = value
 	}
-	slices.Sort(unknown)
-	return unknown
+	return p
 }
 
-type parser struct {
-	annotations map[string]string
-	problems    []Problem
+func (p *parser) refuse(field, value, allowed string) {
+	p.problems = append(p.problems, Problem{Field: field, Value: value, Allowed: allowed})
 }
 
-// value returns the annotation's value if it is present and valid.
-func (p *parser) value(key string) (string, bool) {
-	value := p.annotations[key]
-	if value == "" {
-		return "", false
+// spec is what the values say one by one.
+func (p *parser) spec(defaults Defaults) Spec {
+	spec := Spec{
+		LoadBalancerID: p.lower(LoadBalancerID),
+		Disowned:       p.bool(Disown),
+		Name:           p.text(Name),
+		Type:           p.text(Type),
+		Network:        p.text(Network),
+		NetworkStack:   p.text(NetworkStack),
+		SizeUnit:       p.int(SizeUnit),
+		SizeSlug:       p.text(SizeSlug),
+		IP:             p.text(IP),
+		SubnetUUID:     p.lower(SubnetUUID),
+		Hostname:       p.lower(Hostname),
+
+		Protocol:        p.text(Protocol),
+		HTTPPorts:       p.ports(HTTPPorts),
+		TLSPorts:        p.ports(TLSPorts),
+		HTTP2Ports:      p.ports(HTTP2Ports),
+		HTTP3Port:       p.int(HTTP3Port),
+		TLSPassthrough:  p.bool(TLSPassthrough),
+		CertificateID:   p.lower(CertificateID),
+		CertificateName: p.text(CertificateName),
+
+		HealthCheck: HealthCheck{
+			Port:                   p.int(HealthCheckPort),
+			Path:                   p.text(HealthCheckPath),
+			Protocol:               p.text(HealthCheckProtocol),
+			CheckIntervalSeconds:   p.int(HealthCheckIntervalSeconds),
+			ResponseTimeoutSeconds: p.int(HealthCheckResponseTimeoutSeconds),
+			UnhealthyThreshold:     p.int(HealthCheckUnhealthyThreshold),
+			HealthyThreshold:       p.int(HealthCheckHealthyThreshold),
+		},
+		StickySessions: StickySessions{
+			Type:             p.text(StickySessionsType),
+			CookieName:       p.text(StickySessionsCookieName),
+			CookieTTLSeconds: p.int(StickySessionsCookieTTL),
+		},
+		RedirectHTTPToHTTPS:          p.bool(RedirectHTTPToHTTPS),
+		EnableProxyProtocol:          p.bool(EnableProxyProtocol),
+		EnableBackendKeepalive:       p.bool(EnableBackendKeepalive),
+		DisableLetsEncryptDNSRecords: p.bool(DisableLetsEncryptDNSRecords),
+		HTTPIdleTimeoutSeconds:       p.int(HTTPIdleTimeoutSeconds),
+		AllowRules:                   p.sources(AllowRules),
+		DenyRules:                    p.sources(DenyRules),
+	}
+	if spec.Type == "" {
+		spec.Type = defaults.Type
+	}
+	if units := unitsOf(spec.SizeSlug); units > 0 {
+		spec.SizeUnit = units
+	}
+	return spec
+}
+
+// text returns the annotation's value or its default.
+func (p *parser) text(key string) string {
+	if value, ok := p.values[key]; ok {
+		return value
 	}
 	definition, ok := Lookup(key)
 	if !ok {
@@ -97,34 +135,47 @@ func (p *parser) value(key string) (string, bool) {
 		// the validation: a mistake in this package, found by any test.
 		panic("annotation " + key + " is not declared in the registry")
 	}
-	if allowed := definition.check(value); allowed != "" {
-		p.problems = append(p.problems, Problem{Field: key, Value: value, Allowed: allowed})
-		if definition.FailSafe {
-			return "true", true
-		}
-		return "", false
-	}
-	return value, true
+	return definition.Default
 }
 
-func (p *parser) text(key, fallback string) string {
-	if v, ok := p.value(key); ok {
-		return v
-	}
-	return fallback
-}
+// lower is for values whose case doesn't matter, and which others compare.
+func (p *parser) lower(key string) string { return strings.ToLower(p.text(key)) }
+
+// The errors below are those of absent values: the others are validated.
 
 func (p *parser) bool(key string) bool {
-	v, _ := p.value(key)
-	b, _ := strconv.ParseBool(v) // absent: false; validated otherwise
+	b, _ := strconv.ParseBool(p.text(key))
 	return b
 }
 
-func (p *parser) int(key string, fallback int) int {
-	v, ok := p.value(key)
-	if !ok {
-		return fallback
-	}
-	n, _ := strconv.Atoi(v) // validated
+func (p *parser) int(key string) int {
+	n, _ := strconv.Atoi(p.text(key))
 	return n
 }
+
+func (p *parser) ports(key string) []int {
+	ports, _ := parsePorts(p.text(key))
+	return ports
+}
+
+func (p *parser) sources(key string) []string {
+	sources, _ := parseSources(p.text(key))
+	return sources
+}
+
+// sourceRanges reads spec.loadBalancerSourceRanges.
+func (p *parser) sourceRanges(ranges []string) []string {
+	var sources []string
+	for i, text := range ranges {
+		source, err := NormalizeSource(sourceCIDR + text)
+		if err != nil {
+			p.refuse(fmt.Sprintf("spec.loadBalancerSourceRanges[%d]", i), text, "must be an address with a prefix length, such as 198.51.100.0/24 or 2001:db8::/32")
+			continue
+		}
+		sources = append(sources, source)
+	}
+	return set(sources)
+}
+
+// isSet tells whether the Service has the annotation, valid or not.
+func isSet(svc *v1.Service, key string) bool { return svc.Annotations[key] != "" }

@@ -32,12 +32,15 @@ const (
 	ForeignProviderID     Reason = "ForeignProviderID"
 	NodeNeverInitialized  Reason = "NodeNeverInitialized"
 	NodeDeletionBlocked   Reason = "NodeDeletionBlocked"
+	NodeNotRemoved        Reason = "NodeNotRemoved"
+	DropletGone           Reason = "DropletGone"
+	DropletReplaced       Reason = "DropletReplaced"
 )
 
 // Reasons of events on Services.
 const (
 	LoadBalancerConfigError   Reason = "LoadBalancerConfigError"
-	UnknownAnnotation         Reason = "UnknownAnnotation"
+	AnnotationWarning         Reason = "AnnotationWarning"
 	LoadBalancerCreated       Reason = "LoadBalancerCreated"
 	LoadBalancerUpdated       Reason = "LoadBalancerUpdated"
 	LoadBalancerAdopted       Reason = "LoadBalancerAdopted"
@@ -47,7 +50,11 @@ const (
 	LoadBalancerImmutable     Reason = "LoadBalancerImmutable"
 	LoadBalancerDisowned      Reason = "LoadBalancerDisowned"
 	LoadBalancerRequestFailed Reason = "LoadBalancerRequestFailed"
+	LoadBalancerResizeRefused Reason = "LoadBalancerResizeRefused"
+	CertificateRenewed        Reason = "CertificateRenewed"
 	NoEligibleBackends        Reason = "NoEligibleBackends"
+	BackendsLeftOut           Reason = "BackendsLeftOut"
+	InternalError             Reason = "InternalError"
 )
 
 // Reasons of events on the manager's lease.
@@ -74,18 +81,25 @@ var Docs = []Doc{
 	{ForeignProviderID, "Node", v1.EventTypeWarning, "The Node's provider ID isn't `digitalocean://<droplet id>`. The Node is left alone: no look-up, no removal, no backend."},
 	{NodeNeverInitialized, "Node", v1.EventTypeWarning, "The kubelet registered without `--cloud-provider=external`, so nothing initialises the Node."},
 	{NodeDeletionBlocked, "Node", v1.EventTypeWarning, "The Node looks gone but is kept, since many do at once (see `NODE_DELETION_BRAKE`) or since the API token doesn't show the rest of the cluster any more."},
-	{LoadBalancerConfigError, "Service", v1.EventTypeWarning, "Annotations or ports that can't be used, all of them at once. Nothing is sent to DigitalOcean until they are mended."},
-	{UnknownAnnotation, "Service", v1.EventTypeWarning, "Annotations under the manager's prefixes that this version doesn't know: misspelt, or not supported yet. They have no effect."},
+	{NodeNotRemoved, "Node", v1.EventTypeWarning, "The droplet is gone and the Node was to be removed, but it is still there: the manager may not remove Nodes (the framework's event DeletingNodeFailed says so), or a finalizer holds it."},
+	{DropletGone, "Node", v1.EventTypeWarning, "The droplet of the provider ID doesn't exist any more, but the kubelet is ready. The Node is kept while it is."},
+	{DropletReplaced, "Node", v1.EventTypeWarning, "The same, and another droplet has the name now. The message names both. Delete the Node object and restart the kubelet, so that it registers anew."},
+	{LoadBalancerConfigError, "Service", v1.EventTypeWarning, "Annotations or ports that can't be used, all of them at once. The load balancer's settings stay as they are until they are mended; its backends are kept up to date."},
+	{AnnotationWarning, "Service", v1.EventTypeWarning, "Annotations that have no effect (misspelt, not for this type of load balancer, not without another one) or another than it seems. The load balancer is made all the same."},
 	{LoadBalancerCreated, "Service", v1.EventTypeNormal, "A load balancer was made."},
 	{LoadBalancerUpdated, "Service", v1.EventTypeNormal, "The load balancer was changed; the message lists what."},
 	{LoadBalancerAdopted, "Service", v1.EventTypeNormal, "A load balancer that was made for this Service before was found again."},
 	{LoadBalancerNotFound, "Service", v1.EventTypeWarning, "The load balancer of the id annotation doesn't exist any more; another one is used or made."},
 	{LoadBalancerNotOwned, "Service", v1.EventTypeWarning, "The load balancer that the Service names belongs to another Service, which keeps it: the one it was made for, or the older one. Deleting this Service doesn't touch it."},
-	{LoadBalancerErrored, "Service", v1.EventTypeWarning, "DigitalOcean failed to make the load balancer."},
+	{LoadBalancerErrored, "Service", v1.EventTypeWarning, "DigitalOcean failed to make the load balancer. One that never served is deleted and made again, after longer and longer waits."},
 	{LoadBalancerImmutable, "Service", v1.EventTypeWarning, "What was changed can't be changed on a load balancer that exists."},
 	{LoadBalancerDisowned, "Service", v1.EventTypeNormal, "The load balancer is left alone, as the Service's disown annotation asks for."},
 	{LoadBalancerRequestFailed, "Service", v1.EventTypeWarning, "DigitalOcean refused a request or couldn't be asked; the message says who has to act."},
+	{LoadBalancerResizeRefused, "Service", v1.EventTypeWarning, "DigitalOcean refuses another size so soon after the last change of it. It is tried again; other changes are not held up."},
+	{CertificateRenewed, "Service", v1.EventTypeNormal, "Let's Encrypt renewed the certificate, which gives it another id; the certificate-id annotation follows."},
 	{NoEligibleBackends, "Service", v1.EventTypeWarning, "The load balancer has no droplet to send to; the message says why."},
+	{BackendsLeftOut, "Service", v1.EventTypeWarning, "Nodes without a public IPv6 address can't be backends of a network load balancer with both protocols; the others serve."},
+	{InternalError, "Service", v1.EventTypeWarning, "A defect in the manager stopped the work for this Service; the log says more. Please report it."},
 	{TokenRefused, "Lease", v1.EventTypeWarning, "DigitalOcean refuses the API token. Nothing works until it is replaced; a token file is read again by itself."},
 }
 

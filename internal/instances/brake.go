@@ -98,6 +98,13 @@ func (b *brake) hold(node *v1.Node) {
 	b.metrics.setBlocked(len(b.held))
 }
 
+func (b *brake) isHeld(node *v1.Node) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, held := b.held[node.UID]
+	return held
+}
+
 func (b *brake) release(uid types.UID) {
 	delete(b.held, uid)
 	b.metrics.setBlocked(len(b.held))
@@ -166,10 +173,7 @@ func (b *brake) exceeded(gone, total int) bool {
 // forget drops what is said of Nodes whose object is gone, and removals that
 // are long past.
 func (b *brake) forget(all []*v1.Node, now time.Time) {
-	exists := make(map[types.UID]bool, len(all))
-	for _, node := range all {
-		exists[node.UID] = true
-	}
+	exists := uids(all)
 	gone := func(uid types.UID, _ time.Time) bool { return !exists[uid] }
 	maps.DeleteFunc(b.lastSeen, gone)
 	maps.DeleteFunc(b.held, gone)

@@ -35,8 +35,8 @@ type cluster struct {
 	instances *Instances
 }
 
-func newCluster(t *testing.T, settings config.Nodes) *cluster {
-	c := &cluster{t: t, sim: simulator.New(), nodes: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{}), events: record.NewFakeRecorder(1000)}
+func newCluster(t *testing.T, settings config.Nodes, options ...simulator.Option) *cluster {
+	c := &cluster{t: t, sim: simulator.New(options...), nodes: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{}), events: record.NewFakeRecorder(1000)}
 	token, _, err := doapi.NewToken("dop_v1_test")
 	if err != nil {
 		t.Fatal(err)

@@ -76,16 +76,13 @@ type Droplets struct {
 	watch, doubt, search pace
 	doubts               map[int]doubt
 	misses               map[missKey]miss
-	// unvouched remembers that the token didn't show the cluster.
+	// unvouched remembers why the token wasn't vouched for.
 	unvouched struct {
 		until time.Time
 		err   error
 	}
-	trouble trouble
-	// owner is the account and team that shows this process the cluster, since
-	// identified.
-	owner      string
-	identified time.Time
+	trouble  trouble
+	identity identity
 }
 
 // Cluster tells which droplets belong to the cluster, by what its Nodes say
@@ -199,74 +196,12 @@ func (d *Droplets) allowed(p *pace) bool {
 	return p.allowed(d.clock.Now())
 }
 
-// Watch returns the droplet of a Node that is not ready. It is at most ten
-// seconds old when the droplet is one of few, and may be older when many are
-// watched, so that watching costs a call each ten seconds on average and no
-// more. The error is [ErrGone] as for Get, and [ErrNotNow] when nothing is
-// known and asking has to wait.
-func (d *Droplets) Watch(ctx context.Context, id int) (Droplet, error) {
-	p, doubted, allowed := d.watchPace(id)
-	// What was known before the API said "not found" is no answer any more.
-	if droplet, ok := d.cached(id, watchInterval); ok && !doubted {
-		return droplet, nil
-	}
-	if !allowed {
-		if droplet, ok := d.cached(id, maxWatchAge); ok && !doubted {
-			return droplet, nil
-		}
-		return Droplet{}, fmt.Errorf("droplet %d: %w", id, ErrNotNow)
-	}
-	return d.read(ctx, id, watchInterval, d.cluster.Unready(), p)
-}
-
-// maxWatchAge is how old an answer about a droplet may be that is watched
-// together with many others.
-const maxWatchAge = 10 * time.Minute
-
-// watchPace is the pace that applies to a droplet that is watched.
-func (d *Droplets) watchPace(id int) (p *pace, doubted, allowed bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	now := d.clock.Now()
-	doubt, doubted := d.doubts[id]
-	if !doubted {
-		return &d.watch, false, d.watch.allowed(now) && d.isOldest(id)
-	}
-	return &d.doubt, true, !now.Before(doubt.next) && d.doubt.allowed(now)
-}
-
-// isOldest gives the turn to the droplet that was not looked at for longest.
-func (d *Droplets) isOldest(id int) bool {
-	own := d.index.byID[id].Read // zero when nothing is known
-	for _, other := range d.cluster.Unready() {
-		if _, doubted := d.doubts[other]; !doubted && d.index.byID[other].Read.Before(own) {
-			return false
-		}
-	}
-	return true
-}
-
 // Cached returns what is known of a droplet, however old.
 func (d *Droplets) Cached(id int) (Droplet, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	droplet, ok := d.index.byID[id]
 	return droplet, ok
-}
-
-// Statistics describes the snapshot.
-type Statistics struct {
-	// Droplets is how many are known.
-	Droplets int
-	// Listed is when the newest whole list was begun; zero: never.
-	Listed time.Time
-}
-
-// Statistics describes the snapshot as it is.
-func (d *Droplets) Statistics() Statistics {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return Statistics{Droplets: len(d.index.byID), Listed: d.listed}
 }
 
 func (d *Droplets) cached(id int, maxAge time.Duration) (Droplet, bool) {

@@ -132,11 +132,10 @@ func TestGone(t *testing.T) {
 				ctx := context.Background()
 				w := newWorld(t)
 				w.nodes(n)
-				if err := w.droplets.Identify(ctx); err != nil {
-					t.Fatal(err)
-				}
+				w.identify()
 				time.Sleep(time.Second)
 				w.sweep(time.Minute)
+				w.identify()
 				w.unready = w.known
 				time.Sleep(time.Minute)
 
@@ -171,9 +170,7 @@ func TestNothingIsGoneForAProcessThatHasSeenNothing(t *testing.T) {
 		if err := w.sim.DeleteDroplet(w.known[0]); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.droplets.Identify(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		w.identify()
 		if _, err := w.droplets.Watch(context.Background(), w.known[0]); err == nil || errors.Is(err, inventory.ErrGone) {
 			t.Errorf("error %v, want one that isn't ErrGone", err)
 		}
@@ -188,9 +185,7 @@ func TestWhatWasSeenBeforeTheAccountWasKnownProvesNothing(t *testing.T) {
 		w.sweep(time.Minute)
 		time.Sleep(time.Minute)
 		w.token.current = foreign // swapped before the account was asked for
-		if err := w.droplets.Identify(ctx); err != nil {
-			t.Fatal(err)
-		}
+		w.identify()
 		if _, err := w.droplets.Watch(ctx, w.known[0]); err == nil || errors.Is(err, inventory.ErrGone) {
 			t.Errorf("error %v, want one that isn't ErrGone", err)
 		}

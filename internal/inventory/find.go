@@ -123,30 +123,48 @@ func (d *Droplets) findNow(ctx context.Context, q Query) (Droplet, error) {
 const searchListAge = 5 * time.Minute
 
 func (d *Droplets) findByName(ctx context.Context, q Query) (Droplet, error) {
-	if err := d.inTrouble(); err != nil {
+	found, err := d.listNamed(ctx, q.Name)
+	switch {
+	case errors.Is(err, errNoTurn):
+		return Droplet{}, ErrNoMatch
+	case err != nil:
 		return Droplet{}, err
 	}
+	named := newIndex()
+	for _, droplet := range found {
+		named.put(droplet)
+	}
+	return match(q, named)
+}
+
+// errNoTurn is ErrNotNow because of the pace of searches.
+var errNoTurn = fmt.Errorf("%w: many searches", ErrNotNow)
+
+// listNamed asks for the droplets of a name.
+func (d *Droplets) listNamed(ctx context.Context, name string) ([]Droplet, error) {
+	if err := d.inTrouble(); err != nil {
+		return nil, err
+	}
 	if !d.allowed(&d.search) {
-		return Droplet{}, ErrNoMatch
+		return nil, errNoTurn
 	}
 	d.book(&d.search, 1)
 	begun := d.clock.Now()
 	found, err := doapi.ListAll(ctx, func(ctx context.Context, o *godo.ListOptions) ([]godo.Droplet, *godo.Response, error) {
-		return d.api.ListByName(ctx, q.Name, o)
+		return d.api.ListByName(ctx, name, o)
 	}, dropletID)
 	d.noteTrouble(err, troubleAfter)
 	if err != nil {
-		return Droplet{}, fmt.Errorf("list droplets named %q: %w", q.Name, err)
+		return nil, fmt.Errorf("list droplets named %q: %w", name, err)
 	}
-	named := newIndex()
+	named := make([]Droplet, len(found))
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	for i := range found {
-		droplet := fromAPI(&found[i], begun)
-		named.put(droplet)
-		d.index.put(droplet)
+		named[i] = fromAPI(&found[i], begun)
+		d.index.put(named[i])
 	}
-	d.mu.Unlock()
-	return match(q, named)
+	return named, nil
 }
 
 // match finds the one droplet that fits.

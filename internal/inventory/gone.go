@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/digitalocean/godo"
-
 	"digitalocean-cloud-controller-manager/internal/doapi"
 )
 
@@ -29,9 +27,8 @@ const (
 func (d *Droplets) confirmGone(ctx context.Context, id int, notFound error) error {
 	d.mu.Lock()
 	d.doubts[id] = doubt{d.doubts[id].again(d.clock.Now(), minDoubtWait, maxDoubtWait), notFound}
-	// Only what was seen after the account was noted was shown by it.
 	droplet, known := d.index.byID[id]
-	seen := known && droplet.Read.After(d.identified)
+	seen := known && d.identity.hasShown(droplet)
 	d.mu.Unlock()
 	verdict := fmt.Errorf("droplet %d: %w", id, ErrGone)
 	if err := d.vouch(ctx, id, seen, &d.doubt); err != nil {
@@ -70,6 +67,23 @@ func (d *Droplets) vouch(ctx context.Context, except int, seen bool, p *pace) er
 	if unvouched.err != nil && d.clock.Now().Before(unvouched.until) {
 		return unvouched.err
 	}
+	if len(witnesses) == 0 && !seen {
+		return errors.New("this process has seen nothing of the cluster yet")
+	}
+	err := d.vouchNow(ctx, witnesses, p)
+	if err != nil && ctx.Err() == nil {
+		// Said of one droplet, it holds for the others for a while.
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.unvouched.err, d.unvouched.until = err, d.clock.Now().Add(unvouchedFor)
+	}
+	return err
+}
+
+func (d *Droplets) vouchNow(ctx context.Context, witnesses []int, p *pace) error {
+	if len(witnesses) == 0 {
+		return d.vouchByOwner(ctx)
+	}
 	for _, witness := range witnesses {
 		d.book(p, 1)
 		answer, _, err := d.api.Get(ctx, witness)
@@ -80,21 +94,10 @@ func (d *Droplets) vouch(ctx context.Context, except int, seen bool, p *pace) er
 			return fmt.Errorf("look at droplet %d of the same cluster: %w", witness, err)
 		}
 	}
-	if len(witnesses) > 0 {
-		err := fmt.Errorf("the token shows no other droplet of the cluster either, of %v", witnesses)
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		// Said of one droplet, it holds for the others for a while.
-		d.unvouched.err, d.unvouched.until = err, d.clock.Now().Add(unvouchedFor)
-		return err
-	}
-	if !seen {
-		return errors.New("this process has seen nothing of the cluster yet")
-	}
-	return d.vouchByOwner(ctx)
+	return fmt.Errorf("the token shows no other droplet of the cluster either, of %v", witnesses)
 }
 
-// unvouchedFor is how long it stands that the token didn't show the cluster.
+// unvouchedFor is how long it stands that nobody vouched for the token.
 // That the token does show it is never remembered.
 const unvouchedFor = 30 * time.Second
 
@@ -126,45 +129,4 @@ func (d *Droplets) witnesses(except int) []int {
 	})
 	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
 	return all[:min(len(all), maxWitnesses)]
-}
-
-func (d *Droplets) vouchByOwner(ctx context.Context) error {
-	d.mu.Lock()
-	before := d.owner
-	d.mu.Unlock()
-	if before == "" {
-		return errors.New("the account that showed the cluster is unknown")
-	}
-	account, _, err := d.account.Get(ctx)
-	if err != nil {
-		return fmt.Errorf("look at the account: %w", err)
-	}
-	if ownerOf(account) != before {
-		return errors.New("the token is of another account or team than before")
-	}
-	return nil
-}
-
-// Identify notes whose the token is. What is seen afterwards is seen by this
-// account.
-func (d *Droplets) Identify(ctx context.Context) error {
-	account, _, err := d.account.Get(ctx)
-	if err != nil {
-		return fmt.Errorf("get account: %w", err)
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if owner := ownerOf(account); owner != "" && d.owner == "" {
-		d.owner, d.identified = owner, d.clock.Now()
-	}
-	return nil
-}
-
-func ownerOf(a *godo.Account) string {
-	// Without the team it isn't known what the token shows: one account's token
-	// may be of any of its teams.
-	if a == nil || a.UUID == "" || a.Team == nil || a.Team.UUID == "" {
-		return ""
-	}
-	return a.UUID + "/" + a.Team.UUID
 }

@@ -78,6 +78,16 @@ func (w *world) strangers(n int) {
 	}
 }
 
+// identify asks whose the token is, as is done now and again.
+func (w *world) identify() (settled bool) {
+	w.t.Helper()
+	settled, err := w.droplets.Identify(context.Background())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return settled
+}
+
 // calls returns the paths asked since the last call, and forgets them.
 func (w *world) calls() []string {
 	var paths []string

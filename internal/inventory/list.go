@@ -11,77 +11,40 @@ import (
 	"digitalocean-cloud-controller-manager/internal/doapi"
 )
 
-// pageSize is how many droplets a page of a list holds at most.
-const pageSize = 200
-
-// pagesFor is how many calls a list of n objects takes.
-func pagesFor(n int) int { return max(1, (n+pageSize-1)/pageSize) }
-
-// listIsCheaper compares the calls of a list with those of asking for each of
-// the droplets that are due: id, and those peers of which too old a state is
-// known.
-func (d *Droplets) listIsCheaper(id int, maxAge time.Duration, peers []int) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.index.byID[id].GPU != "" && d.gpusListed {
-		// It isn't in a plain list; only many of its kind are worth one.
-		return d.due(maxAge, peers, true) > d.listCost()
-	}
-	due := d.due(maxAge, peers, false)
-	if !slices.Contains(peers, id) {
-		due++
-	}
-	return due > d.listCost()
-}
-
-// due counts the peers whose known state is older than maxAge.
-func (d *Droplets) due(maxAge time.Duration, peers []int, gpusOnly bool) int {
-	due := 0
-	for _, id := range peers {
-		droplet, ok := d.index.byID[id]
-		if gpusOnly && droplet.GPU == "" {
-			continue
-		}
-		if !ok || d.clock.Since(droplet.Read) > maxAge {
-			due++
-		}
-	}
-	return due
-}
-
-// listCost is how many calls a list will take. While nothing was listed yet,
-// it is unknown, and the first page is worth a try as it tells.
-func (d *Droplets) listCost() int {
-	if d.total == 0 {
-		return 1
-	}
-	cost := pagesFor(d.total)
-	if tag := d.sharedTag(); tag != "" {
-		cost = pagesFor(len(d.cluster.Known()))
-	}
-	if d.gpus > 0 && d.clusterHasGPUs() {
-		cost += pagesFor(d.gpus)
-	}
-	return cost
-}
-
 // list refreshes what is known of the cluster's droplets by a list: of all
 // droplets, of those with the tag that they share, or only the first page where
-// the rest turns out to be too many strangers'. Callers at the same time share
-// it.
+// the rest turns out to be too many strangers'.
 func (d *Droplets) list(ctx context.Context, maxAge time.Duration, p *pace) error {
-	_, err, _ := d.flights.Do("list", func() (any, error) {
-		if d.within(maxAge, &d.listed) {
+	return d.refresh("list", maxAge, &d.listed, func() error { return d.listNow(ctx, p) })
+}
+
+// listAll reads every droplet that there is, to find one of which neither id
+// nor name is known.
+func (d *Droplets) listAll(ctx context.Context, maxAge time.Duration) error {
+	return d.refresh("list all", maxAge, &d.listedAll, func() error { return d.listAllNow(ctx) })
+}
+
+// refresh reads a list, unless one of the kind was begun at most maxAge ago or
+// the API is in trouble. Callers at the same time share it.
+func (d *Droplets) refresh(kind string, maxAge time.Duration, at *time.Time, read func() error) error {
+	_, err, _ := d.flights.Do(kind, func() (any, error) {
+		if d.within(maxAge, at) {
 			return nil, nil // by whoever was just before us
 		}
 		if err := d.inTrouble(); err != nil {
 			return nil, err
 		}
-		err := d.listNow(ctx, p)
+		err := read()
 		d.noteTrouble(err, troubleAfter)
 		return nil, err
 	})
 	return err
+}
+
+func (d *Droplets) within(maxAge time.Duration, at *time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !at.IsZero() && d.clock.Since(*at) < maxAge
 }
 
 func (d *Droplets) listNow(ctx context.Context, p *pace) error {
@@ -100,31 +63,14 @@ func (d *Droplets) listNow(ctx context.Context, p *pace) error {
 	return d.listMissingGPUs(ctx, begun)
 }
 
-// listAll reads every droplet that there is, to find one of which neither id
-// nor name is known.
-func (d *Droplets) listAll(ctx context.Context, maxAge time.Duration) error {
-	_, err, _ := d.flights.Do("list all", func() (any, error) {
-		if d.within(maxAge, &d.listedAll) {
-			return nil, nil
-		}
-		if err := d.inTrouble(); err != nil {
-			return nil, err
-		}
-		d.mu.Lock()
-		cost := pagesFor(d.total) + pagesFor(d.gpus)
-		d.mu.Unlock()
-		if !d.allowed(&d.search) {
-			return nil, ErrNotNow
-		}
-		d.book(&d.search, cost)
-		err := d.listAllNow(ctx)
-		d.noteTrouble(err, troubleAfter)
-		return nil, err
-	})
-	return err
-}
-
 func (d *Droplets) listAllNow(ctx context.Context) error {
+	d.mu.Lock()
+	cost := pagesFor(d.total) + pagesFor(d.gpus)
+	d.mu.Unlock()
+	if !d.allowed(&d.search) {
+		return ErrNotNow
+	}
+	d.book(&d.search, cost)
 	begun := d.clock.Now()
 	// GPU droplets first: "listed" then means that they are known too.
 	if err := d.listGPUs(ctx, begun); err != nil {
@@ -137,12 +83,6 @@ func (d *Droplets) listAllNow(ctx context.Context) error {
 	defer d.mu.Unlock()
 	d.listedAll = begun
 	return nil
-}
-
-func (d *Droplets) within(maxAge time.Duration, at *time.Time) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return !at.IsZero() && d.clock.Since(*at) < maxAge
 }
 
 // listPlain reads the droplets without GPUs, only those with the tag if it isn't

@@ -1,7 +1,9 @@
 package loadbalancer
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,41 +27,82 @@ type Candidate struct {
 // Backends are the droplets that serve a load balancer, and why other Nodes
 // do not.
 type Backends struct {
+	// DropletIDs are sorted and without duplicates.
 	DropletIDs []int
 	LeftOut    []LeftOut
 	// DualStack is true when there are backends and all have a public IPv4 and
 	// a public IPv6 address.
 	DualStack bool
+	// IPv4Only are the Nodes that keep a load balancer which is yet to be made
+	// from being DUALSTACK; none where the Nodes' addresses don't matter.
+	IPv4Only []string
 }
 
 // LeftOut is a Node that is no backend.
-type LeftOut struct{ Node, Reason string }
+type LeftOut struct {
+	Node, Reason string
+	// ForStack is true where the load balancer's network stack is all that is
+	// in the way.
+	ForStack bool
+}
+
+const (
+	reasonUnknown     = "its droplet is not known"
+	reasonIPv6Only    = "its droplet has a public IPv6 address only, and a REGIONAL_NETWORK load balancer with an EXTERNAL network needs a public IPv4 address; use the type REGIONAL or the network INTERNAL"
+	reasonPrivateOnly = "its droplet has no public IPv4 address, which a REGIONAL_NETWORK load balancer with an EXTERNAL network needs; use the type REGIONAL or the network INTERNAL"
+	reasonIPv4Only    = "its droplet has no public IPv6 address, which the load balancer's network stack DUALSTACK needs; give it one, or re-create the Service with the network stack IPV4"
+)
 
 // SelectBackends picks those candidates that qualify for the load balancer. A
 // network load balancer with a public address hands packets to the droplets'
-// public IPv4 address; every other kind reaches them through the VPC.
-func SelectBackends(spec annotation.Spec, candidates []Candidate) Backends {
-	needsPublicIPv4 := spec.Type == annotation.TypeRegionalNetwork && spec.Network == annotation.NetworkExternal
+// public addresses; every other kind reaches them through the VPC. actualStack
+// is the network stack of a load balancer that exists, where it is fixed, or "".
+func SelectBackends(spec annotation.Spec, actualStack string, candidates []Candidate) Backends {
+	public := needsPublicAddresses(spec)
 	b := Backends{DualStack: true}
 	for _, c := range candidates {
-		switch {
-		case c.Excluded != "":
-			b.LeftOut = append(b.LeftOut, LeftOut{c.Node, c.Excluded})
-		case needsPublicIPv4 && !c.PublicIPv4:
-			b.LeftOut = append(b.LeftOut, LeftOut{c.Node, "its droplet has no public IPv4 address, which a REGIONAL_NETWORK load balancer with an EXTERNAL network needs"})
-		default:
-			b.DropletIDs = append(b.DropletIDs, c.DropletID)
-			b.DualStack = b.DualStack && c.PublicIPv4 && c.PublicIPv6
+		if reason := unfit(c, public); reason != "" {
+			b.LeftOut = append(b.LeftOut, LeftOut{Node: c.Node, Reason: reason})
+			continue
 		}
+		if public && !c.PublicIPv6 {
+			if actualStack == annotation.StackDual {
+				b.LeftOut = append(b.LeftOut, LeftOut{c.Node, reasonIPv4Only, true})
+				continue
+			}
+			if actualStack == "" {
+				b.IPv4Only = append(b.IPv4Only, c.Node)
+			}
+		}
+		b.DropletIDs = append(b.DropletIDs, c.DropletID)
+		b.DualStack = b.DualStack && c.PublicIPv4 && c.PublicIPv6
 	}
-	slices.Sort(b.DropletIDs)
-	b.DropletIDs = slices.Compact(b.DropletIDs)
+	b.DropletIDs = set(b.DropletIDs)
 	b.DualStack = b.DualStack && len(b.DropletIDs) > 0
 	return b
 }
 
-// maxExplained bounds how many Nodes an explanation names.
-const maxExplained = 3
+// unfit says why a Node is no backend, or "". public is whether backends need a
+// public IPv4 address.
+func unfit(c Candidate, public bool) string {
+	switch {
+	case c.Excluded != "":
+		return c.Excluded
+	case c.DropletID == 0:
+		return reasonUnknown
+	case public && !c.PublicIPv4 && c.PublicIPv6:
+		return reasonIPv6Only
+	case public && !c.PublicIPv4:
+		return reasonPrivateOnly
+	}
+	return ""
+}
+
+// Bounds of what an explanation tells.
+const (
+	maxReasons   = 3
+	maxNodeNames = 3
+)
 
 // Explain says for people why there is no backend, or "" when there is one.
 func (b Backends) Explain() string {
@@ -69,13 +112,44 @@ func (b Backends) Explain() string {
 	if len(b.LeftOut) == 0 {
 		return "no Node of the cluster qualifies as a backend"
 	}
-	reasons := make([]string, 0, maxExplained)
-	for _, l := range b.LeftOut[:min(len(b.LeftOut), maxExplained)] {
-		reasons = append(reasons, fmt.Sprintf("%s: %s", l.Node, l.Reason))
+	return fmt.Sprintf("none of %d Nodes qualifies as a backend: %s", len(b.LeftOut), countReasons(b.LeftOut))
+}
+
+// ExplainStack says for people which Nodes are no backends for the load
+// balancer's network stack alone, or "" when there is none.
+func (b Backends) ExplainStack() string {
+	left := slices.DeleteFunc(slices.Clone(b.LeftOut), func(l LeftOut) bool { return !l.ForStack })
+	if len(left) == 0 {
+		return ""
 	}
-	s := fmt.Sprintf("none of %d Nodes qualifies as a backend (%s", len(b.LeftOut), strings.Join(reasons, "; "))
-	if more := len(b.LeftOut) - len(reasons); more > 0 {
-		s += fmt.Sprintf("; and %d more", more)
+	return fmt.Sprintf("left out as backends: %s", countReasons(left))
+}
+
+// countReasons groups Nodes by the reason, the commonest first.
+func countReasons(left []LeftOut) string {
+	nodes := map[string][]string{}
+	for _, l := range left {
+		nodes[l.Reason] = append(nodes[l.Reason], l.Node)
 	}
-	return s + ")"
+	reasons := slices.SortedFunc(maps.Keys(nodes), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(nodes[b]), len(nodes[a])), strings.Compare(a, b))
+	})
+	var texts []string
+	for _, reason := range reasons[:min(len(reasons), maxReasons)] {
+		texts = append(texts, fmt.Sprintf("%d (%s): %s", len(nodes[reason]), names(nodes[reason]), reason))
+	}
+	if more := len(reasons) - len(texts); more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more reasons", more))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// names lists Nodes, the first few by name.
+func names(nodes []string) string {
+	nodes = set(nodes)
+	s := strings.Join(nodes[:min(len(nodes), maxNodeNames)], ", ")
+	if more := len(nodes) - maxNodeNames; more > 0 {
+		s += fmt.Sprintf(" and %d more", more)
+	}
+	return s
 }

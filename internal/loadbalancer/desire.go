@@ -2,7 +2,6 @@ package loadbalancer
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,45 +10,92 @@ import (
 	"digitalocean-cloud-controller-manager/internal/annotation"
 )
 
-const (
-	// kubeProxyHealthPort is where kube-proxy answers for its node.
-	kubeProxyHealthPort = 10256
-	kubeProxyHealthPath = "/healthz"
-	// maxForwardingRules is how many rules DigitalOcean takes.
-	maxForwardingRules = 40
-)
+// DefaultsVersion is the version of what holds where a Service says nothing. It
+// rises when a default changes.
+const DefaultsVersion = 1
 
-// reservedPorts are entry ports that DigitalOcean keeps for itself.
-var reservedPorts = []int{50053, 50054, 50055}
+// defaultHTTPIdleTimeout is DigitalOcean's, in seconds.
+const defaultHTTPIdleTimeout = 60
 
-// defaultHealthCheck is what annotations can override.
-var defaultHealthCheck = HealthCheck{
-	Protocol:               ProtocolHTTP,
-	CheckIntervalSeconds:   3,
-	ResponseTimeoutSeconds: 5,
-	HealthyThreshold:       5,
-	UnhealthyThreshold:     3,
+// Inputs are what a load balancer depends on beside its Service.
+type Inputs struct {
+	Backends Backends
+	Cluster  Cluster
+	// CertificateID is that of TLS rules, as the caller resolved it; empty:
+	// none.
+	CertificateID string
 }
 
 // Desire computes the load balancer that a Service asks for, and everything in
-// the Service that DigitalOcean can't do.
-func Desire(svc *v1.Service, spec annotation.Spec, backends Backends, cluster Cluster) (Desired, []annotation.Problem) {
-	rules, problems := forwardingRules(svc, spec)
-	return Desired{
-		Settings: Settings{
-			Name:            nameOf(svc, spec),
-			Type:            spec.Type,
-			Network:         spec.Network,
-			NetworkStack:    networkStack(spec, backends),
-			Region:          cluster.Region,
-			VPC:             cluster.VPC,
-			SizeUnit:        spec.SizeUnit,
-			ForwardingRules: rules,
-			HealthCheck:     healthCheck(svc),
-			DropletIDs:      backends.DropletIDs,
-		},
-		Tags: append(ClusterTags(cluster), ServiceTag(svc)),
-	}, problems
+// the Service that DigitalOcean can't do. With a problem the result is not to be
+// used: it lacks what the problem is about.
+func Desire(svc *v1.Service, spec annotation.Spec, in Inputs) (Desired, []annotation.Problem) {
+	s := Settings{
+		Name:                         nameOf(svc, spec),
+		Type:                         spec.Type,
+		Network:                      cmp.Or(spec.Network, annotation.NetworkExternal),
+		Region:                       in.Cluster.Region,
+		VPC:                          in.Cluster.VPC,
+		SubnetUUID:                   spec.SubnetUUID,
+		IP:                           spec.IP,
+		SizeUnit:                     max(spec.SizeUnit, 1),
+		SizeSlug:                     spec.SizeSlug,
+		StickySessions:               StickySessions{Type: annotation.StickyNone},
+		DisableLetsEncryptDNSRecords: spec.DisableLetsEncryptDNSRecords,
+		HTTPIdleTimeoutSeconds:       cmp.Or(spec.HTTPIdleTimeoutSeconds, defaultHTTPIdleTimeout),
+		AllowRules:                   spec.AllowRules,
+		DenyRules:                    spec.DenyRules,
+		DropletIDs:                   in.Backends.DropletIDs,
+	}
+	if spec.Type == annotation.TypeRegional {
+		// A network load balancer passes packets on unread, and has none of these.
+		s.StickySessions = stickySessions(spec.StickySessions)
+		s.RedirectHTTPToHTTPS = spec.RedirectHTTPToHTTPS
+		s.EnableProxyProtocol = spec.EnableProxyProtocol
+		s.EnableBackendKeepalive = spec.EnableBackendKeepalive
+	}
+	var problems, more []annotation.Problem
+	s.ForwardingRules, problems = forwardingRules(svc, spec, in.CertificateID)
+	s.HealthCheck, more = healthCheck(svc, spec)
+	problems = append(problems, more...)
+	s.NetworkStack, more = networkStack(spec, in.Backends)
+	s.StackAutomatic = spec.NetworkStack == ""
+	problems = append(problems, more...)
+	problems = append(problems, checkSettings(s)...)
+	return Desired{Settings: s.Normalized(), Tags: append(ClusterTags(in.Cluster), ServiceTag(svc))}, problems
+}
+
+// checkSettings finds settings that don't go together.
+func checkSettings(s Settings) []annotation.Problem {
+	var problems []annotation.Problem
+	if s.IP != "" && s.Network == annotation.NetworkInternal {
+		problems = append(problems, annotation.Problem{Field: annotation.IP, Value: s.IP, Allowed: "must be absent with the network INTERNAL, which has an address of the VPC"})
+	}
+	if s.SubnetUUID != "" && s.VPC == "" {
+		problems = append(problems, annotation.Problem{Field: annotation.SubnetUUID, Value: s.SubnetUUID, Allowed: "must be absent unless the manager knows its VPC: set DO_CLUSTER_VPC_ID"})
+	}
+	return problems
+}
+
+// stickySessions drops what has no effect.
+func stickySessions(s annotation.StickySessions) StickySessions {
+	if s.Type != annotation.StickyCookies {
+		return StickySessions{Type: annotation.StickyNone}
+	}
+	return StickySessions{Type: s.Type, CookieName: s.CookieName, CookieTTLSeconds: s.CookieTTLSeconds}
+}
+
+// Normalized returns the settings with every set sorted and without duplicates.
+func (s Settings) Normalized() Settings {
+	s.ForwardingRules = slices.Compact(slices.SortedFunc(slices.Values(s.ForwardingRules), compareRules))
+	s.AllowRules, s.DenyRules = set(s.AllowRules), set(s.DenyRules)
+	s.DropletIDs = set(s.DropletIDs)
+	return s
+}
+
+// set returns the values sorted and without duplicates; nil for none.
+func set[T cmp.Ordered](values []T) []T {
+	return slices.Compact(slices.Sorted(slices.Values(values)))
 }
 
 // maxDefaultName is what some clouds bound names to; the framework's default
@@ -64,103 +110,21 @@ func DefaultName(svc *v1.Service) string {
 }
 
 func nameOf(svc *v1.Service, spec annotation.Spec) string {
-	if spec.Name != "" {
-		return spec.Name
-	}
-	return DefaultName(svc)
+	return cmp.Or(spec.Name, DefaultName(svc))
 }
 
 // ServiceTag marks the load balancer of one Service from its creation on, so
 // that it is found again when the manager dies before it has noted the id.
 func ServiceTag(svc *v1.Service) string { return "k8s-svc:" + string(svc.UID) }
 
+// ClusterTagPrefix begins the tag of everything that belongs to a cluster; its
+// id follows.
+const ClusterTagPrefix = "k8s:"
+
 // ClusterTags mark everything that belongs to the cluster.
 func ClusterTags(cluster Cluster) []string {
 	if cluster.ID == "" {
 		return nil
 	}
-	return []string{"k8s:" + cluster.ID}
-}
-
-func networkStack(spec annotation.Spec, backends Backends) string {
-	switch {
-	case spec.Network == annotation.NetworkInternal:
-		return StackIPv4
-	case spec.Type == annotation.TypeRegional, backends.DualStack:
-		return StackDual
-	default:
-		return StackIPv4
-	}
-}
-
-func forwardingRules(svc *v1.Service, spec annotation.Spec) ([]ForwardingRule, []annotation.Problem) {
-	var rules []ForwardingRule
-	var problems []annotation.Problem
-	refuse := func(i int, field, value, allowed string) {
-		problems = append(problems, annotation.Problem{
-			Field: fmt.Sprintf("spec.ports[%d].%s", i, field), Value: value, Allowed: allowed,
-		})
-	}
-	for i, port := range svc.Spec.Ports {
-		protocol, ok := transports[port.Protocol]
-		if !ok {
-			refuse(i, "protocol", string(port.Protocol), "must be TCP or UDP, which is what DigitalOcean's load balancers forward")
-			continue
-		}
-		if slices.Contains(reservedPorts, int(port.Port)) {
-			refuse(i, "port", fmt.Sprint(port.Port), "must not be 50053, 50054 or 50055, which DigitalOcean keeps for itself")
-		}
-		// A network load balancer doesn't rewrite packets: they reach the node
-		// with the Service's own port.
-		target := int(port.Port)
-		if spec.Type == annotation.TypeRegional {
-			target = int(port.NodePort)
-		}
-		if target == 0 {
-			refuse(i, "nodePort", "0", "must be allocated, as a REGIONAL load balancer sends to node ports: set spec.allocateLoadBalancerNodePorts to true, or use the type REGIONAL_NETWORK")
-		}
-		rules = append(rules, ForwardingRule{
-			EntryProtocol: protocol, EntryPort: int(port.Port),
-			TargetProtocol: protocol, TargetPort: target,
-		})
-	}
-	if n := len(rules); n > maxForwardingRules {
-		problems = append(problems, annotation.Problem{
-			Field: "spec.ports", Value: fmt.Sprintf("%d ports", n), Allowed: fmt.Sprintf("must be at most %d", maxForwardingRules),
-		})
-	}
-	slices.SortFunc(rules, compareRules)
-	return rules, problems
-}
-
-var transports = map[v1.Protocol]string{
-	"":             ProtocolTCP, // the API server's default
-	v1.ProtocolTCP: ProtocolTCP,
-	v1.ProtocolUDP: ProtocolUDP,
-}
-
-func compareRules(a, b ForwardingRule) int {
-	return cmp.Or(
-		cmp.Compare(a.EntryPort, b.EntryPort),
-		strings.Compare(a.EntryProtocol, b.EntryProtocol),
-		cmp.Compare(a.TargetPort, b.TargetPort),
-		strings.Compare(a.TargetProtocol, b.TargetProtocol),
-		strings.Compare(a.CertificateID, b.CertificateID),
-	)
-}
-
-// healthCheck asks kube-proxy: for the traffic policy Local at the Service's
-// own health port, which answers only where the Service has an endpoint; else
-// at kube-proxy's port for the whole node, which also fails while a node is
-// drained.
-func healthCheck(svc *v1.Service) HealthCheck {
-	h := defaultHealthCheck
-	h.Port, h.Path = kubeProxyHealthPort, kubeProxyHealthPath
-	if svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal {
-		h.Port = int(svc.Spec.HealthCheckNodePort)
-	}
-	// kube-proxy doesn't speak the PROXY protocol, whatever the load balancer
-	// speaks to the backends themselves.
-	h.ProxyProtocol = new(bool)
-	return h
+	return []string{ClusterTagPrefix + cluster.ID}
 }

@@ -12,20 +12,6 @@ import (
 	"strings"
 )
 
-// Protocols of forwarding rules and health checks.
-const (
-	ProtocolTCP   = "tcp"
-	ProtocolUDP   = "udp"
-	ProtocolHTTP  = "http"
-	ProtocolHTTPS = "https"
-)
-
-// Network stacks.
-const (
-	StackIPv4 = "IPV4"
-	StackDual = "DUALSTACK"
-)
-
 // ForwardingRule sends what arrives at an entry port to a port of the
 // backends. It is comparable, and a load balancer's rules are a set.
 type ForwardingRule struct {
@@ -78,20 +64,63 @@ func (h HealthCheck) String() string {
 }
 
 // Settings are the parts of a load balancer that the manager decides, in
-// normal form: rules and droplets sorted, defaults filled in.
+// normal form: sets sorted and without duplicates, defaults filled in.
 type Settings struct {
 	Name         string
 	Type         string
 	Network      string
 	NetworkStack string
-	Region       string
+	// StackAutomatic is true in a desired state where nobody asked for the
+	// network stack: a load balancer that exists may then have any. It
+	// follows the Nodes until the load balancer exists, and nothing is gained
+	// by saying so each time a Node joins.
+	StackAutomatic bool
+	Region         string
 	// VPC is a UUID. Empty in a desired state: whatever the region's default
 	// is.
-	VPC             string
-	SizeUnit        int
+	VPC string
+	// SubnetUUID and IP are set at creation only. Empty in a desired state:
+	// whatever DigitalOcean chooses.
+	SubnetUUID string
+	IP         string
+	SizeUnit   int
+	// SizeSlug is sent in place of SizeUnit if it isn't empty; it is no
+	// difference by itself.
+	SizeSlug        string
 	ForwardingRules []ForwardingRule
 	HealthCheck     HealthCheck
-	DropletIDs      []int
+	StickySessions  StickySessions
+
+	RedirectHTTPToHTTPS          bool
+	EnableProxyProtocol          bool
+	EnableBackendKeepalive       bool
+	DisableLetsEncryptDNSRecords bool
+	HTTPIdleTimeoutSeconds       int
+
+	// AllowRules and DenyRules are in the normal form of
+	// annotation.NormalizeSource.
+	AllowRules, DenyRules []string
+
+	// DropletIDs are the backends. With Tag set in a desired state they are
+	// those that carry the tag.
+	DropletIDs []int
+	// Tag selects the backends in place of their ids.
+	Tag string
+}
+
+// StickySessions send a client to the same backend again.
+type StickySessions struct {
+	Type             string
+	CookieName       string
+	CookieTTLSeconds int
+}
+
+// String is the setting as people write it.
+func (s StickySessions) String() string {
+	if s.CookieName == "" {
+		return s.Type
+	}
+	return fmt.Sprintf("%s (%s for %ds)", s.Type, s.CookieName, s.CookieTTLSeconds)
 }
 
 // Desired is what a Service's load balancer must be.

@@ -493,15 +493,15 @@ func TestTypeThereAndBackAgainIsNoLoss(t *testing.T) {
 	}
 }
 
-func TestRestrictedSourcesAreNotOpenedToAll(t *testing.T) {
+func TestSourcesAreRestrictedAndMisspeltAnnotationsTold(t *testing.T) {
 	e, _ := startWithNode(t, nil)
 	e.addService("web", func(svc *v1.Service) {
-		svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
+		svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8", "203.0.113.7/32"}
 		svc.Annotations["service.beta.kubernetes.io/do-loadbalancer-typ"] = "REGIONAL"
 	})
-	e.event(30*time.Second, "web", "LoadBalancerConfigError", "spec.loadBalancerSourceRanges", "10.0.0.0/8")
-	e.event(30*time.Second, "web", "UnknownAnnotation", "do-loadbalancer-typ")
-	if writes := e.writes(); len(writes) > 0 {
-		t.Errorf("writes: %v", writes)
+	_, lb := e.balanced("web")
+	if diff := cmp.Diff([]string{"cidr:10.0.0.0/8", "ip:203.0.113.7"}, lb.Firewall.Allow); diff != "" {
+		t.Errorf("sources: %s", diff)
 	}
+	e.event(30*time.Second, "web", "AnnotationWarning", "do-loadbalancer-typ", "do-loadbalancer-type")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,178 +15,164 @@ import (
 	"digitalocean-cloud-controller-manager/internal/annotation"
 	"digitalocean-cloud-controller-manager/internal/doapi"
 	"digitalocean-cloud-controller-manager/internal/events"
-	"digitalocean-cloud-controller-manager/internal/inventory"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
-	"digitalocean-cloud-controller-manager/internal/providerid"
 )
 
-func (r *Reconciler) ensure(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
+const (
+	// snapshotAge is how old the known state of a load balancer may be when
+	// nothing is to be changed: whatever others change by hand is seen at the
+	// latest after that.
+	snapshotAge = 5 * time.Minute
+	// backendAge is how old the state of a backend's droplet may be: its public
+	// addresses, which decide, stay the same for its life.
+	backendAge = 10 * time.Minute
+	// youngFor is how long a Node's droplet may lack what makes it a backend
+	// before that is no matter of time any more, and youngAgain is how often
+	// it is looked at meanwhile.
+	youngFor   = 10 * time.Minute
+	youngAgain = 4 * time.Second
+)
+
+// work is one sync of a Service.
+type work struct {
+	svc  *v1.Service
+	spec annotation.Spec
+	// candidates are the Nodes that may be backends.
+	candidates []loadbalancer.Candidate
+	// waiting is true while a young Node's droplet isn't ready to be one.
+	waiting bool
+	// refused is true once DigitalOcean has refused what was asked for with
+	// the droplets as they were known.
+	refused bool
+	cluster loadbalancer.Cluster
+}
+
+func (r *Reconciler) ensure(ctx context.Context, svc *v1.Service) (*v1.LoadBalancerStatus, error) {
 	spec, problems := annotation.Parse(svc, r.defaults)
 	if spec.Disowned {
-		r.recorder.Tell(svc, events.LoadBalancerDisowned, "The load balancer is left alone, as the annotation "+annotation.Disown+" asks for.")
+		r.tellDisowned(svc)
 		return svc.Status.LoadBalancer.DeepCopy(), nil
 	}
-	if unknown := annotation.Unknown(svc); len(unknown) > 0 {
-		r.recorder.Tell(svc, events.UnknownAnnotation, "These annotations are not known to this version and have no effect: "+strings.Join(unknown, ", ")+".")
-	}
-	desired, err := r.desire(ctx, svc, spec, nodes, time.Now().Add(-backendAge))
-	if err := joinProblems(problems, err); err != nil {
+	r.warn(svc, spec)
+	w := &work{svc: svc, spec: spec}
+	var err error
+	if w.cluster, err = r.cluster(); err != nil {
 		return nil, err
 	}
-	r.recorder.Forget(svc, events.LoadBalancerConfigError)
-	lb, err := r.locate(ctx, svc, spec)
+	if err := r.readBackends(ctx, w, r.clock.Now().Add(-backendAge)); err != nil {
+		return nil, err
+	}
+	if w.waiting {
+		r.again.after(keyOf(svc), youngAgain)
+	}
+	lb, err := r.locate(ctx, svc, spec, snapshotAge)
 	if err != nil {
 		return nil, err
 	}
+	desired, more, err := r.desire(ctx, w, lb)
+	if err != nil {
+		return nil, err
+	}
+	if problems = append(problems, more...); len(problems) > 0 {
+		return nil, r.keepBackends(ctx, w, lb, &invalidError{problems})
+	}
+	if lb, err = r.make(ctx, w, lb, desired); err != nil {
+		return nil, err
+	}
+	if err := r.update(ctx, w, lb, desired); err != nil {
+		return nil, err
+	}
+	// As it is now; known already unless a write told nothing of it.
+	if lb, err = r.balancers.Get(ctx, lb.ID, snapshotAge, r.allIDs); err != nil {
+		return nil, &requestError{"get load balancer " + desired.Name, err}
+	}
+	return r.status(svc, spec, lb), nil
+}
+
+// warn tells what has no effect, or another one than it seems.
+func (r *Reconciler) warn(svc *v1.Service, spec annotation.Spec) {
+	var texts []string
+	for _, w := range annotation.Warnings(svc, spec) {
+		if !w.Quiet {
+			texts = append(texts, w.String())
+		}
+	}
+	if len(texts) == 0 {
+		r.recorder.Forget(svc, events.AnnotationWarning)
+		return
+	}
+	r.recorder.Tell(svc, events.AnnotationWarning, strings.Join(texts, "; ")+".")
+}
+
+// desire computes the load balancer that the Service wants. lb is the one that
+// exists, or nil.
+func (r *Reconciler) desire(ctx context.Context, w *work, lb *godo.LoadBalancer) (loadbalancer.Desired, []annotation.Problem, error) {
+	certificate, problems, err := r.resolveCertificate(ctx, w, lb)
+	if err != nil {
+		return loadbalancer.Desired{}, nil, err
+	}
+	actualStack := ""
+	if lb != nil {
+		actualStack = settingsOf(lb).NetworkStack
+	}
+	backends := loadbalancer.SelectBackends(w.spec, actualStack, w.candidates)
+	desired, more := loadbalancer.Desire(w.svc, w.spec, loadbalancer.Inputs{Backends: backends, Cluster: w.cluster, CertificateID: certificate})
+	if len(problems) > 0 {
+		// What else Desire finds follows from the certificate.
+		return desired, problems, nil
+	}
+	r.tellBackends(w.svc, backends)
+	return desired, more, nil
+}
+
+// make returns the Service's load balancer once it serves: the one that exists,
+// or a new one.
+func (r *Reconciler) make(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) (*godo.LoadBalancer, error) {
 	if lb == nil {
-		if err := r.vouchForMissing(ctx, svc, spec); err != nil {
+		if err := r.vouchForMissing(ctx, w.svc, w.spec); err != nil {
 			return nil, err
 		}
-		err := r.withFreshBackends(ctx, svc, spec, nodes, desired, func(d loadbalancer.Desired) (err error) {
-			lb, err = r.create(ctx, svc, d)
+		err := r.withFreshBackends(ctx, w, lb, desired, func(d loadbalancer.Desired) (err error) {
+			lb, err = r.create(ctx, w.svc, d)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	if err := r.remember(ctx, svc, lb); err != nil {
+	if err := r.remember(ctx, w.svc, lb); err != nil {
 		return nil, err
 	}
-	switch {
-	case isErrored(lb):
-		return nil, &erroredError{lb.ID, lb.Name}
-	case isPending(lb):
+	if isPending(lb) {
 		created, _ := time.Parse(time.RFC3339, lb.Created) // zero: long ago
-		return nil, &pendingError{lb.ID, lb.Name, created}
-	}
-	err = r.withFreshBackends(ctx, svc, spec, nodes, desired, func(d loadbalancer.Desired) error {
-		return r.update(ctx, svc, lb, d)
-	})
-	if err != nil {
-		return nil, err
-	}
-	status, ok := loadbalancer.Status(svc, addressesOf(lb))
-	if !ok {
-		// DNS records hang on the status: keep it until the address shows up
-		// again.
-		return svc.Status.LoadBalancer.DeepCopy(), nil
-	}
-	return status, nil
-}
-
-// joinProblems adds what is wrong with the annotations to what is wrong with
-// the rest of the Service, so that all is told at once.
-func joinProblems(problems []annotation.Problem, err error) error {
-	var invalid *invalidError
-	if errors.As(err, &invalid) {
-		return &invalidError{append(problems, invalid.problems...)}
-	}
-	if len(problems) > 0 {
-		return &invalidError{problems}
-	}
-	return err
-}
-
-// desire computes the load balancer that the Service wants, with the Nodes'
-// droplets behind it as they were since the time.
-func (r *Reconciler) desire(ctx context.Context, svc *v1.Service, spec annotation.Spec, nodes []*v1.Node, since time.Time) (loadbalancer.Desired, error) {
-	cluster, err := r.cluster()
-	if err != nil {
-		return loadbalancer.Desired{}, err
-	}
-	candidates, err := r.candidates(ctx, nodes, since)
-	if err != nil {
-		return loadbalancer.Desired{}, err
-	}
-	backends := loadbalancer.SelectBackends(spec, candidates)
-	desired, problems := loadbalancer.Desire(svc, spec, backends, cluster)
-	if len(problems) > 0 {
-		return desired, &invalidError{problems}
-	}
-	if why := backends.Explain(); why != "" {
-		r.recorder.Tell(svc, events.NoEligibleBackends, "The load balancer has nothing to send to: "+why+".")
-	} else {
-		r.recorder.Forget(svc, events.NoEligibleBackends)
-	}
-	return desired, nil
-}
-
-// backendAge is how old the state of a backend's droplet may be: its public
-// addresses, which decide, stay the same for its life.
-const backendAge = 10 * time.Minute
-
-// withFreshBackends writes, and when DigitalOcean refuses what was asked for,
-// once more without the droplets that are gone meanwhile, if there are any: it
-// refuses the whole for one droplet that doesn't exist.
-func (r *Reconciler) withFreshBackends(ctx context.Context, svc *v1.Service, spec annotation.Spec, nodes []*v1.Node, desired loadbalancer.Desired, write func(loadbalancer.Desired) error) error {
-	err := write(desired)
-	if doapi.Classify(err) != doapi.ClassUser {
-		return err
-	}
-	fresh, freshErr := r.desire(ctx, svc, spec, nodes, time.Now())
-	if freshErr != nil || slices.Equal(fresh.DropletIDs, desired.DropletIDs) {
-		return err
-	}
-	return write(fresh)
-}
-
-// candidates looks up the Nodes' droplets as they were since the time. A
-// droplet that can't be looked up
-// is an error: leaving it out would take it from a load balancer that it
-// serves.
-func (r *Reconciler) candidates(ctx context.Context, nodes []*v1.Node, since time.Time) ([]loadbalancer.Candidate, error) {
-	ids := make(map[string]int, len(nodes))
-	var all []int
-	for _, node := range nodes {
-		if id, err := providerid.Parse(node.Spec.ProviderID); err == nil {
-			ids[node.Name] = id
-			all = append(all, id)
+		age := r.clock.Since(created)
+		fresh, err := r.balancers.Get(ctx, lb.ID, pendingWait(age)-time.Second, r.pendingIDs)
+		if err != nil {
+			return nil, &requestError{fmt.Sprintf("get load balancer %s", lb.ID), err}
+		}
+		if lb = fresh; isPending(lb) {
+			return nil, &pendingError{lb.ID, lb.Name, age}
 		}
 	}
-	candidates := make([]loadbalancer.Candidate, 0, len(nodes))
-	for _, node := range nodes {
-		candidate := loadbalancer.Candidate{Node: node.Name, DropletID: ids[node.Name]}
-		switch {
-		case node.Spec.ProviderID == "":
-			candidate.Excluded = "it has no provider ID yet"
-		case candidate.DropletID == 0:
-			candidate.Excluded = fmt.Sprintf("its provider ID %q isn't a droplet's", node.Spec.ProviderID)
-		default:
-			if err := r.fill(ctx, &candidate, all, since); err != nil {
-				return nil, fmt.Errorf("node %q: %w", node.Name, err)
-			}
-		}
-		candidates = append(candidates, candidate)
+	if isErrored(lb) {
+		return nil, r.replaceErrored(ctx, w.svc, lb)
 	}
-	return candidates, nil
-}
-
-func (r *Reconciler) fill(ctx context.Context, c *loadbalancer.Candidate, all []int, since time.Time) error {
-	droplet, err := r.droplets.Get(ctx, c.DropletID, time.Since(since), func() []int { return all })
-	switch {
-	case errors.Is(err, inventory.ErrGone), errors.Is(err, inventory.ErrWasGone):
-		c.Excluded = fmt.Sprintf("its droplet %d does not exist any more", c.DropletID)
-		return nil
-	case err != nil:
-		return err
-	}
-	c.PublicIPv4, c.PublicIPv6 = len(droplet.PublicIPv4) > 0, len(droplet.PublicIPv6) > 0
-	if !droplet.HasAddress() {
-		c.Excluded = fmt.Sprintf("its droplet %d has no address yet", c.DropletID)
-	}
-	return nil
+	return lb, nil
 }
 
 func (r *Reconciler) create(ctx context.Context, svc *v1.Service, desired loadbalancer.Desired) (*godo.LoadBalancer, error) {
 	lb, _, err := r.api.Create(ctx, createRequest(desired))
 	if err != nil {
+		r.setDoubt(svc, true)
 		return nil, &requestError{fmt.Sprintf("create load balancer %q", desired.Name), err}
 	}
 	if lb == nil || lb.ID == "" {
+		r.setDoubt(svc, true)
 		return nil, fmt.Errorf("create load balancer %q: the API answered without an id", desired.Name)
 	}
+	r.balancers.Written(lb)
 	r.setID(svc, lb.ID)
+	r.setDoubt(svc, false)
 	klog.FromContext(ctx).Info("Created load balancer", "service", klog.KObj(svc), "id", lb.ID, "name", lb.Name)
 	r.recorder.Tell(svc, events.LoadBalancerCreated, fmt.Sprintf("Created load balancer %s (%s).", lb.Name, lb.ID))
 	return lb, nil
@@ -221,45 +206,40 @@ func oldAddresses(svc *v1.Service) string {
 	return " The old address was " + strings.Join(old, ", ") + "."
 }
 
-// update writes what differs, in one call: droplets alone by adding or
-// removing them, anything else by replacing the whole.
-func (r *Reconciler) update(ctx context.Context, svc *v1.Service, lb *godo.LoadBalancer, desired loadbalancer.Desired) error {
-	changes := loadbalancer.Diff(desired.Settings, settingsOf(lb))
-	if immutable := loadbalancer.Of(loadbalancer.ChangeImmutable, changes); len(immutable) > 0 {
-		r.recorder.Tell(svc, events.LoadBalancerImmutable, "DigitalOcean can't change this on a load balancer that exists: "+loadbalancer.Describe(immutable)+
-			". Undo it, or delete and re-create the Service, which gives it another address.")
-	} else {
-		r.recorder.Forget(svc, events.LoadBalancerImmutable)
+// status is what the Service's status is to show. DNS records hang on it, so it
+// stays as it is while the API shows no address.
+func (r *Reconciler) status(svc *v1.Service, spec annotation.Spec, lb *godo.LoadBalancer) *v1.LoadBalancerStatus {
+	status, ok := loadbalancer.Status(svc, settingsOf(lb), spec.Hostname, addressesOf(lb))
+	if !ok {
+		return svc.Status.LoadBalancer.DeepCopy()
 	}
-	settings := loadbalancer.Of(loadbalancer.ChangeSettings, changes)
-	droplets := loadbalancer.Of(loadbalancer.ChangeDroplets, changes)
-	if len(settings)+len(droplets) == 0 {
-		return nil
-	}
-	if err := r.write(ctx, lb, desired, len(settings) > 0); err != nil {
-		return &requestError{fmt.Sprintf("change load balancer %s", lb.ID), err}
-	}
-	what := loadbalancer.Describe(append(settings, droplets...))
-	klog.FromContext(ctx).Info("Changed load balancer", "service", klog.KObj(svc), "id", lb.ID, "name", lb.Name, "changes", what)
-	r.recorder.Tell(svc, events.LoadBalancerUpdated, "Changed load balancer "+lb.ID+": "+what+".")
-	return nil
-}
-
-func (r *Reconciler) write(ctx context.Context, lb *godo.LoadBalancer, desired loadbalancer.Desired, whole bool) error {
-	add, remove := loadbalancer.Split(desired.DropletIDs, lb.DropletIDs)
-	var err error
-	switch {
-	case whole || lb.Tag != "" || (len(add) > 0 && len(remove) > 0):
-		_, _, err = r.api.Update(ctx, lb.ID, updateRequest(lb, desired))
-	case len(add) > 0:
-		_, err = r.api.AddDroplets(ctx, lb.ID, add...)
-	default:
-		_, err = r.api.RemoveDroplets(ctx, lb.ID, remove...)
-	}
-	return err
+	return status
 }
 
 // retryAfter makes the framework come back after a fixed time.
 func retryAfter(err error, wait time.Duration) error {
 	return fmt.Errorf("%w", cloudproviderapi.NewRetryError(err.Error(), wait))
 }
+
+// withFreshBackends writes, and when DigitalOcean refuses what was asked for,
+// once more without the droplets that are gone meanwhile, if there are any: it
+// refuses the whole for one droplet that doesn't exist.
+func (r *Reconciler) withFreshBackends(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired, write func(loadbalancer.Desired) error) error {
+	err := write(desired)
+	if doapi.Classify(err) != doapi.ClassUser {
+		return err
+	}
+	w.refused = true
+	if freshErr := r.readBackends(ctx, w, r.clock.Now()); freshErr != nil {
+		klog.FromContext(ctx).V(2).Info("Backends can't be looked up anew", "service", klog.KObj(w.svc), "err", freshErr)
+		return err
+	}
+	fresh, problems, freshErr := r.desire(ctx, w, lb)
+	if freshErr != nil || len(problems) > 0 || equalIDs(fresh.DropletIDs, desired.DropletIDs) {
+		return err
+	}
+	return write(fresh)
+}
+
+// errGone is a load balancer that is gone since it was read.
+var errGone = errors.New("the load balancer is gone since it was last read")

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/digitalocean/godo"
 	v1 "k8s.io/api/core/v1"
@@ -19,17 +22,18 @@ import (
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 )
 
+// markAge is how old a list may be in which the load balancer is looked for
+// that was made for a Service before.
+const markAge = time.Minute
+
 // locate finds the Service's load balancer, never another Service's: by the id
-// that is known, or else the one that was made for this very Service.
-// It returns nil without an error when the API shows none, and a [*foreignError]
-// when the one that the Service names belongs to another.
-func (r *Reconciler) locate(ctx context.Context, svc *v1.Service, spec annotation.Spec) (*godo.LoadBalancer, error) {
+// that is known, or else the one that was made for this very Service, as it was
+// at most maxAge ago. It returns nil without an error when the API shows none,
+// and a [*foreignError] when the one that the Service names belongs to another.
+func (r *Reconciler) locate(ctx context.Context, svc *v1.Service, spec annotation.Spec, maxAge time.Duration) (*godo.LoadBalancer, error) {
 	var foreign error
 	for _, id := range r.knownIDs(svc, spec) {
-		lb, _, err := r.api.Get(ctx, id)
-		if err == nil && (lb == nil || lb.ID != id) {
-			return nil, fmt.Errorf("get load balancer %s: the API answered with something else", id)
-		}
+		lb, err := r.balancers.Get(ctx, id, maxAge, r.allIDs)
 		if err == nil {
 			if owner := r.ownerBefore(svc, lb); owner != nil {
 				foreign = &foreignError{id, owner}
@@ -42,12 +46,33 @@ func (r *Reconciler) locate(ctx context.Context, svc *v1.Service, spec annotatio
 			return nil, &requestError{fmt.Sprintf("get load balancer %s", id), err}
 		}
 	}
-	lb, err := r.locateByMark(ctx, svc, spec)
+	if r.hasDoubt(svc) {
+		maxAge = 0
+	}
+	lb, err := r.locateByMark(ctx, svc, spec, min(maxAge, markAge))
 	if lb == nil && err == nil {
 		return nil, foreign
 	}
 	return lb, err
 }
+
+// allIDs are the ids of all Services' load balancers.
+func (r *Reconciler) allIDs() []string {
+	all, err := r.services.List(labels.Everything())
+	if err != nil {
+		return nil // an informer's lister never fails
+	}
+	var ids []string
+	for _, svc := range all {
+		if id := svc.Annotations[annotation.LoadBalancerID]; id != "" && svc.Spec.Type == v1.ServiceTypeLoadBalancer {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// pendingIDs are the ids of the load balancers that DigitalOcean is making.
+func (r *Reconciler) pendingIDs() []string { return r.balancers.In(statusNew) }
 
 // ownerBefore returns another Service to which the load balancer belongs rather
 // than to this one: the Service that it was made for, or of those that name its
@@ -98,22 +123,45 @@ func (r *Reconciler) knownIDs(svc *v1.Service, spec annotation.Spec) []string {
 // locateByMark searches all load balancers for the one that was made for the
 // Service, whatever its name is now. A list of all costs the same one call as a
 // list by name, unless there are more than 200.
-func (r *Reconciler) locateByMark(ctx context.Context, svc *v1.Service, spec annotation.Spec) (*godo.LoadBalancer, error) {
-	all, err := r.list.All(ctx)
+func (r *Reconciler) locateByMark(ctx context.Context, svc *v1.Service, spec annotation.Spec, maxAge time.Duration) (*godo.LoadBalancer, error) {
+	all, err := r.balancers.All(ctx, maxAge)
 	if err != nil {
 		return nil, &requestError{"list load balancers", err}
 	}
-	for i := range all {
-		if !isOwn(svc, &all[i]) {
-			continue
-		}
-		r.setID(svc, all[i].ID)
-		if spec.LoadBalancerID != all[i].ID {
-			r.recorder.Tell(svc, events.LoadBalancerAdopted, fmt.Sprintf("Found load balancer %s (%s), which was made for this Service before.", all[i].Name, all[i].ID))
-		}
-		return &all[i], nil
+	found := slices.IndexFunc(all, func(lb *godo.LoadBalancer) bool { return isOwn(svc, lb) })
+	if found < 0 {
+		found = slices.IndexFunc(all, func(lb *godo.LoadBalancer) bool { return r.hasAddressOf(svc, lb) })
 	}
-	return nil, nil
+	if found < 0 {
+		return nil, nil
+	}
+	lb := all[found]
+	r.setID(svc, lb.ID)
+	if spec.LoadBalancerID != lb.ID {
+		r.recorder.Tell(svc, events.LoadBalancerAdopted, fmt.Sprintf("Found load balancer %s (%s), which was made for this Service before.", lb.Name, lb.ID))
+	}
+	return lb, nil
+}
+
+// hasAddressOf tells whether the load balancer is the Service's by the address
+// that the Service's status holds, which only a manager writes: the last resort
+// when its id and its marks are lost. One that another Service has, or another
+// cluster, is not.
+func (r *Reconciler) hasAddressOf(svc *v1.Service, lb *godo.LoadBalancer) bool {
+	if lb.IP == "" || !slices.ContainsFunc(svc.Status.LoadBalancer.Ingress, func(i v1.LoadBalancerIngress) bool { return i.IP == lb.IP }) {
+		return false
+	}
+	cluster, err := r.cluster()
+	if err != nil {
+		return false
+	}
+	own := loadbalancer.ClusterTags(cluster)
+	for _, tag := range lb.Tags {
+		if strings.HasPrefix(tag, loadbalancer.ClusterTagPrefix) && !slices.Contains(own, tag) {
+			return false
+		}
+	}
+	return r.ownerBefore(svc, lb) == nil
 }
 
 // isOwn tells whether a load balancer was made for the Service: the default
@@ -146,18 +194,21 @@ func (r *Reconciler) setID(svc *v1.Service, id string) {
 }
 
 // remember writes the load balancer's id and type to the Service's annotations,
-// in one patch, if they aren't there.
+// and the version of the defaults that it follows, in one patch, if they aren't
+// there.
 func (r *Reconciler) remember(ctx context.Context, svc *v1.Service, lb *godo.LoadBalancer) error {
-	want := map[string]any{
-		annotation.LoadBalancerID: lb.ID,
-		annotation.Type:           orDefault(lb.Type, annotation.TypeRegional),
+	want := map[string]any{}
+	if svc.Annotations[annotation.LoadBalancerID] != lb.ID {
+		want[annotation.LoadBalancerID] = lb.ID
 	}
-	if svc.Annotations[annotation.Type] != "" {
+	for key, value := range map[string]string{
+		annotation.Type:            orDefault(lb.Type, annotation.TypeRegional),
+		annotation.DefaultsVersion: strconv.Itoa(loadbalancer.DefaultsVersion),
+	} {
 		// The user's word stays, also where it asks for what can't be.
-		delete(want, annotation.Type)
-	}
-	if svc.Annotations[annotation.LoadBalancerID] == lb.ID {
-		delete(want, annotation.LoadBalancerID)
+		if svc.Annotations[key] == "" {
+			want[key] = value
+		}
 	}
 	if len(want) == 0 {
 		return nil
@@ -181,23 +232,43 @@ func (r *Reconciler) annotate(ctx context.Context, svc *v1.Service, annotations 
 	return err
 }
 
-func (r *Reconciler) delete(ctx context.Context, svc *v1.Service, lb *godo.LoadBalancer) error {
+func (r *Reconciler) delete(ctx context.Context, svc *v1.Service, spec annotation.Spec, lb *godo.LoadBalancer) error {
 	_, err := r.api.Delete(ctx, lb.ID)
-	// It was there a moment ago with the same token: "not found" is success.
-	if err != nil && !doapi.IsNotFound(err) {
-		return &requestError{fmt.Sprintf("delete load balancer %s", lb.ID), err}
-	}
-	r.setID(svc, "")
-	if svc.DeletionTimestamp == nil {
-		// The Service stays, as another type: an id that leads nowhere would
-		// be told as a loss when it becomes a load balancer again.
-		if err := r.annotate(ctx, svc, map[string]any{annotation.LoadBalancerID: nil}); err != nil {
+	switch {
+	case doapi.IsNotFound(err):
+		// It was there when it was last read; the token may be another now.
+		if err := r.vouch(ctx, svc, spec); err != nil {
 			return err
 		}
+	case err != nil:
+		return &requestError{fmt.Sprintf("delete load balancer %s", lb.ID), err}
 	}
+	r.balancers.Deleted(lb.ID)
+	r.setID(svc, "")
+	klog.FromContext(ctx).Info("Deleted load balancer", "service", klog.KObj(svc), "id", lb.ID, "name", lb.Name)
 	for _, reason := range []events.Reason{events.LoadBalancerCreated, events.LoadBalancerUpdated} {
 		r.recorder.Forget(svc, reason)
 	}
-	klog.FromContext(ctx).Info("Deleted load balancer", "service", klog.KObj(svc), "id", lb.ID, "name", lb.Name)
-	return nil
+	if svc.DeletionTimestamp != nil {
+		return nil
+	}
+	// The Service stays: an id that leads nowhere would be told as a loss when
+	// it gets another load balancer.
+	return r.annotate(ctx, svc, map[string]any{annotation.LoadBalancerID: nil})
+}
+
+func (r *Reconciler) setDoubt(svc *v1.Service, doubt bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !doubt {
+		delete(r.doubts, svc.UID)
+		return
+	}
+	r.doubts[svc.UID] = true
+}
+
+func (r *Reconciler) hasDoubt(svc *v1.Service) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.doubts[svc.UID]
 }

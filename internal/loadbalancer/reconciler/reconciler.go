@@ -1,11 +1,11 @@
 // Package reconciler makes DigitalOcean's load balancers agree with Services:
 // it reads both worlds, lets package loadbalancer decide, and writes the least
-// that is needed. It implements the framework's LoadBalancer interface.
+// that is needed. It implements the framework's LoadBalancer interface, and has
+// a queue of its own for what the framework doesn't come back for by itself.
 package reconciler
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/keymutex"
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
@@ -25,10 +26,8 @@ import (
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 )
 
-// LoadBalancerAPI is the part of DigitalOcean's API that is used.
+// LoadBalancerAPI is the part of DigitalOcean's API that is written to.
 type LoadBalancerAPI interface {
-	Get(context.Context, string) (*godo.LoadBalancer, *godo.Response, error)
-	List(context.Context, *godo.ListOptions) ([]godo.LoadBalancer, *godo.Response, error)
 	Create(context.Context, *godo.LoadBalancerRequest) (*godo.LoadBalancer, *godo.Response, error)
 	Update(context.Context, string, *godo.LoadBalancerRequest) (*godo.LoadBalancer, *godo.Response, error)
 	Delete(context.Context, string) (*godo.Response, error)
@@ -41,52 +40,79 @@ const syncTimeout = 2 * time.Minute
 
 // Reconciler implements [cloudprovider.LoadBalancer].
 type Reconciler struct {
-	api      LoadBalancerAPI
-	list     *doapi.Lister[godo.LoadBalancer, string]
-	droplets *inventory.Droplets
-	kube     kubernetes.Interface
-	services corelisters.ServiceLister
-	recorder *events.Recorder
-	defaults annotation.Defaults
+	api          LoadBalancerAPI
+	balancers    *inventory.LoadBalancers
+	droplets     *inventory.Droplets
+	certificates *certificates
+	kube         kubernetes.Interface
+	services     corelisters.ServiceLister
+	nodes        corelisters.NodeLister
+	recorder     *events.Recorder
+	defaults     annotation.Defaults
+	clock        clock.WithTicker
 	// cluster tells what all Services share. It fails while the region isn't
 	// known yet.
 	cluster func() (loadbalancer.Cluster, error)
 	// locks serialise what is done for one Service: the framework ensures and
 	// updates the same one at once.
 	locks keymutex.KeyMutex
+	// again syncs Services once more after a while.
+	again *queue
 
 	mu sync.Mutex
 	// ids are the load balancers of Services as this process made or found
 	// them. The framework hands in Services that lack the annotation which was
 	// written a moment ago.
 	ids map[types.UID]string
+	// doubts are Services for which a request to make a load balancer may have
+	// had an effect that was not answered.
+	doubts map[types.UID]bool
+	// failures are how often a load balancer that was made for a Service ended
+	// errored, and when the next is made.
+	failures map[types.UID]failure
+	// busy is since when a load balancer refuses changes as it is busy.
+	busy map[types.UID]time.Time
 }
 
 var _ cloudprovider.LoadBalancer = (*Reconciler)(nil)
 
 // Options are what a Reconciler works with.
 type Options struct {
-	API      LoadBalancerAPI
-	Droplets *inventory.Droplets
-	Kube     kubernetes.Interface
-	Services corelisters.ServiceLister
-	Recorder *events.Recorder
-	Defaults annotation.Defaults
-	Cluster  func() (loadbalancer.Cluster, error)
+	API          LoadBalancerAPI
+	Balancers    *inventory.LoadBalancers
+	Certificates CertificateAPI
+	Droplets     *inventory.Droplets
+	Kube         kubernetes.Interface
+	Services     corelisters.ServiceLister
+	Nodes        corelisters.NodeLister
+	Recorder     *events.Recorder
+	Defaults     annotation.Defaults
+	Cluster      func() (loadbalancer.Cluster, error)
+	Clock        clock.WithTicker
 }
 
 // lockBuckets is how many Services are worked on at once at most; two that
 // share a bucket wait for each other.
 const lockBuckets = 512
 
-// New makes a Reconciler.
+// New makes a Reconciler. Its queue works once [Reconciler.Run] does.
 func New(o Options) *Reconciler {
-	return &Reconciler{
-		api: o.API, list: doapi.NewLister(o.API.List, func(lb godo.LoadBalancer) string { return lb.ID }), droplets: o.Droplets, kube: o.Kube, services: o.Services, recorder: o.Recorder,
-		defaults: o.Defaults, cluster: o.Cluster,
-		locks: keymutex.NewHashed(lockBuckets), ids: map[types.UID]string{},
+	r := &Reconciler{
+		api: o.API, balancers: o.Balancers, droplets: o.Droplets,
+		certificates: newCertificates(o.Certificates, o.Clock),
+		kube:         o.Kube, services: o.Services, nodes: o.Nodes, recorder: o.Recorder,
+		defaults: o.Defaults, clock: o.Clock, cluster: o.Cluster,
+		locks: keymutex.NewHashed(lockBuckets),
+		ids:   map[types.UID]string{}, doubts: map[types.UID]bool{},
+		failures: map[types.UID]failure{}, busy: map[types.UID]time.Time{},
 	}
+	r.again = newQueue(o.Clock, r.syncAgain)
+	return r
 }
+
+// Run syncs Services again when it is time to, until the context ends. Without
+// it, the framework's calls alone do the work.
+func (r *Reconciler) Run(ctx context.Context) { r.again.run(ctx) }
 
 // GetLoadBalancerName returns the name of the Service's load balancer.
 func (r *Reconciler) GetLoadBalancerName(_ context.Context, _ string, svc *v1.Service) string {
@@ -99,16 +125,16 @@ func (r *Reconciler) GetLoadBalancerName(_ context.Context, _ string, svc *v1.Se
 
 // GetLoadBalancer tells whether the Service has a load balancer. False lets
 // the framework drop the Service's finalizer, so it rests on the API's
-// definite word. A disowned load balancer is none of ours.
-func (r *Reconciler) GetLoadBalancer(ctx context.Context, _ string, svc *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
-	ctx, done := r.begin(ctx, svc)
+// definite word of now. A disowned load balancer is none of ours.
+func (r *Reconciler) GetLoadBalancer(ctx context.Context, _ string, svc *v1.Service) (status *v1.LoadBalancerStatus, exists bool, err error) {
+	ctx, done := r.begin(doapi.WithPriority(ctx, doapi.Urgent), svc, &err)
 	defer done()
 	spec, _ := annotation.Parse(svc, r.defaults)
 	if spec.Disowned {
-		r.recorder.Tell(svc, events.LoadBalancerDisowned, "The load balancer is left alone, as the annotation "+annotation.Disown+" asks for.")
+		r.tellDisowned(svc)
 		return nil, false, nil
 	}
-	lb, err := r.locate(ctx, svc, spec)
+	lb, err := r.locate(ctx, svc, spec, 0)
 	if isForeign(err) {
 		return nil, false, nil
 	}
@@ -120,69 +146,54 @@ func (r *Reconciler) GetLoadBalancer(ctx context.Context, _ string, svc *v1.Serv
 		if err := r.vouch(ctx, svc, spec); err != nil {
 			return nil, false, fmt.Errorf("no load balancer is found, which is not believed: %w", err)
 		}
-		r.setID(svc, "")
+		r.forget(svc)
 		return nil, false, nil
 	}
-	status, _ := loadbalancer.Status(svc, addressesOf(lb))
-	return status, true, nil
+	return r.status(svc, spec, lb), true, nil
 }
 
 // EnsureLoadBalancer makes the Service's load balancer as the Service wants
-// it, and returns its addresses.
-func (r *Reconciler) EnsureLoadBalancer(ctx context.Context, _ string, svc *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
-	ctx, done := r.begin(doapi.WithPriority(ctx, doapi.Urgent), svc)
+// it, and returns its addresses. What only needs time (a load balancer that is
+// being made, or busy; a quota that is used up) is no error: the Service keeps
+// its status, and the own queue goes on with it.
+func (r *Reconciler) EnsureLoadBalancer(ctx context.Context, _ string, svc *v1.Service, _ []*v1.Node) (status *v1.LoadBalancerStatus, err error) {
+	ctx, done := r.begin(doapi.WithPriority(ctx, doapi.Urgent), svc, &err)
 	defer done()
-	status, err := r.ensure(ctx, svc, nodes)
-	if err != nil {
-		return nil, r.report(ctx, svc, err)
+	status, err = r.ensure(ctx, svc)
+	if err == nil {
+		r.settled(svc)
+		return status, nil
 	}
-	r.recorder.Forget(svc, events.LoadBalancerRequestFailed)
-	return status, nil
+	next := r.report(ctx, svc, err)
+	if next.quietly {
+		r.again.after(keyOf(svc), next.wait)
+		return svc.Status.LoadBalancer.DeepCopy(), nil
+	}
+	if next.wait == 0 {
+		return nil, err
+	}
+	return nil, retryAfter(err, next.wait)
 }
 
-// UpdateLoadBalancer brings the backends up to date. It never makes a load
-// balancer.
-func (r *Reconciler) UpdateLoadBalancer(ctx context.Context, _ string, svc *v1.Service, nodes []*v1.Node) error {
-	ctx, done := r.begin(ctx, svc)
-	defer done()
-	spec, problems := annotation.Parse(svc, r.defaults)
-	if spec.Disowned || len(problems) > 0 {
-		return nil // told by EnsureLoadBalancer
-	}
-	lb, err := r.locate(ctx, svc, spec)
-	if isForeign(err) {
-		return nil // told by EnsureLoadBalancer
-	}
-	if err != nil {
-		return err
-	}
-	if lb == nil || isPending(lb) {
-		return nil // EnsureLoadBalancer is at it
-	}
-	desired, err := r.desire(ctx, svc, spec, nodes, time.Now().Add(-backendAge))
-	var invalid *invalidError
-	if errors.As(err, &invalid) {
-		return nil // told by EnsureLoadBalancer
-	}
-	if err != nil {
-		return err
-	}
-	return r.withFreshBackends(ctx, svc, spec, nodes, desired, func(d loadbalancer.Desired) error {
-		return r.update(ctx, svc, lb, d)
-	})
+// UpdateLoadBalancer has the backends brought up to date, together with those
+// changes of Nodes that follow within a second or so.
+func (r *Reconciler) UpdateLoadBalancer(_ context.Context, _ string, svc *v1.Service, _ []*v1.Node) error {
+	r.again.gather(keyOf(svc))
+	return nil
 }
 
 // EnsureLoadBalancerDeleted deletes the Service's load balancer. It reads
 // nothing of the Service but its identity, so that a broken annotation never
 // stands in the way.
-func (r *Reconciler) EnsureLoadBalancerDeleted(ctx context.Context, _ string, svc *v1.Service) error {
-	ctx, done := r.begin(doapi.WithPriority(ctx, doapi.Urgent), svc)
+func (r *Reconciler) EnsureLoadBalancerDeleted(ctx context.Context, _ string, svc *v1.Service) (err error) {
+	ctx, done := r.begin(doapi.WithPriority(ctx, doapi.Urgent), svc, &err)
 	defer done()
 	spec, _ := annotation.Parse(svc, r.defaults)
 	if spec.Disowned {
 		return nil
 	}
-	lb, err := r.locate(ctx, svc, spec)
+	// The framework asked GetLoadBalancer a moment ago.
+	lb, err := r.locate(ctx, svc, spec, 10*time.Second)
 	if isForeign(err) {
 		return nil
 	}
@@ -192,18 +203,52 @@ func (r *Reconciler) EnsureLoadBalancerDeleted(ctx context.Context, _ string, sv
 	if lb == nil {
 		return r.vouch(ctx, svc, spec)
 	}
-	if err := r.delete(ctx, svc, lb); err != nil {
-		return r.report(ctx, svc, err)
+	if err := r.delete(ctx, svc, spec, lb); err != nil {
+		_ = r.report(ctx, svc, err) // the framework waits as it likes
+		return err
 	}
+	r.forget(svc)
 	return nil
 }
 
-// begin bounds the work for one Service and waits for its turn.
-func (r *Reconciler) begin(ctx context.Context, svc *v1.Service) (context.Context, func()) {
+// begin bounds the work for one Service and waits for its turn. What is done
+// must be called at the end; it turns a panic into an error, so that one broken
+// object doesn't stop all others.
+func (r *Reconciler) begin(ctx context.Context, svc *v1.Service, err *error) (context.Context, func()) {
 	r.locks.LockKey(string(svc.UID))
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	return ctx, func() {
 		cancel()
+		if p := recover(); p != nil {
+			*err = r.reportPanic(ctx, svc, p)
+		}
 		_ = r.locks.UnlockKey(string(svc.UID)) // it can't fail
 	}
+}
+
+// settled forgets troubles that are over.
+func (r *Reconciler) settled(svc *v1.Service) {
+	for _, reason := range []events.Reason{
+		events.LoadBalancerRequestFailed, events.LoadBalancerConfigError, events.LoadBalancerNotOwned, events.LoadBalancerErrored,
+	} {
+		r.recorder.Forget(svc, reason)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.busy, svc.UID)
+	delete(r.failures, svc.UID)
+}
+
+// forget drops what is remembered of a Service's load balancer.
+func (r *Reconciler) forget(svc *v1.Service) {
+	r.setID(svc, "")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.doubts, svc.UID)
+	delete(r.failures, svc.UID)
+	delete(r.busy, svc.UID)
+}
+
+func (r *Reconciler) tellDisowned(svc *v1.Service) {
+	r.recorder.Tell(svc, events.LoadBalancerDisowned, "The load balancer is left alone, as the annotation "+annotation.Disown+" asks for.")
 }

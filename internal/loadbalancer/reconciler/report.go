@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -31,6 +32,17 @@ func addressesOf(lb *godo.LoadBalancer) []string { return []string{lb.IP, lb.IPv
 // edited.
 type invalidError struct{ problems []annotation.Problem }
 
+// wait is until the Service is looked at again, as what it refers to may have
+// become valid meanwhile.
+func (e *invalidError) wait() time.Duration {
+	for _, p := range e.problems {
+		if p.Field == annotation.CertificateID || p.Field == annotation.CertificateName {
+			return waitCertificate
+		}
+	}
+	return waitUser
+}
+
 func (e *invalidError) Error() string {
 	texts := make([]string, len(e.problems))
 	for i, p := range e.problems {
@@ -52,19 +64,11 @@ func (e *requestError) Unwrap() error { return e.err }
 // pendingError is a load balancer that DigitalOcean is still making.
 type pendingError struct {
 	id, name string
-	// since is when the load balancer was made.
-	since time.Time
+	age      time.Duration
 }
 
 func (e *pendingError) Error() string {
 	return fmt.Sprintf("load balancer %s (%s) is being made by DigitalOcean, which usually takes 1 to 3 minutes", e.name, e.id)
-}
-
-// erroredError is a load balancer that DigitalOcean failed to make.
-type erroredError struct{ id, name string }
-
-func (e *erroredError) Error() string {
-	return fmt.Sprintf("DigitalOcean failed to make load balancer %s (%s), its status is errored", e.name, e.id)
 }
 
 // foreignError is a load balancer that the Service names and another one owns.
@@ -87,77 +91,123 @@ const (
 	waitUser     = 10 * time.Minute
 	waitAccount  = 2 * time.Minute
 	waitConflict = 10 * time.Second
+	waitResize   = time.Minute
+	// waitCertificate is shorter than a user's edit may take: Let's Encrypt
+	// verifies a certificate within minutes.
+	waitCertificate = time.Minute
 )
 
+// busyPatience is how long a load balancer may be busy before that is told.
+const busyPatience = 2 * time.Minute
+
 // pendingWait is how long until a load balancer that is being made is looked at
-// again: each look is an API call, and each but the last a Warning event of the
-// framework's, of which it passes on 25.
+// again: each look is an API call. Most are ready after half a minute (network
+// load balancers) to two.
 func pendingWait(age time.Duration) time.Duration {
 	switch {
-	case age < 30*time.Second:
-		return 5 * time.Second
 	case age < 3*time.Minute:
+		return 5 * time.Second
+	case age < 10*time.Minute:
 		return 15 * time.Second
 	default:
 		return time.Minute
 	}
 }
 
+// next is when a Service is synced again.
+type next struct {
+	// wait is until then; 0: as whoever syncs it likes, longer each time.
+	wait time.Duration
+	// quietly is true where nothing is wrong with the Service, and time alone
+	// helps.
+	quietly bool
+}
+
 // report tells the Service's owner what is wrong and decides when to try
-// again. It is the one place where a sync's error is handled; what it returns
-// is what the framework needs.
-func (r *Reconciler) report(ctx context.Context, svc *v1.Service, err error) error {
+// again. It is the one place where a sync's error is handled.
+func (r *Reconciler) report(ctx context.Context, svc *v1.Service, err error) next {
 	logger := klog.FromContext(ctx).WithValues("service", klog.KObj(svc))
 	var (
 		invalid *invalidError
 		pending *pendingError
 		errored *erroredError
-		request *requestError
+		resize  *resizeError
 		foreign *foreignError
+		request *requestError
 	)
 	switch {
 	case errors.As(err, &invalid):
-		r.recorder.Tell(svc, events.LoadBalancerConfigError, "Nothing is changed in DigitalOcean until this is mended: "+invalid.Error())
-		return retryAfter(err, waitUser)
+		r.recorder.Tell(svc, events.LoadBalancerConfigError, "The load balancer's settings stay as they are until this is mended: "+invalid.Error())
+		return next{wait: invalid.wait()}
 	case errors.As(err, &pending):
 		logger.V(2).Info("Load balancer is being made", "id", pending.id, "name", pending.name)
-		return retryAfter(err, pendingWait(time.Since(pending.since)))
+		return next{wait: pendingWait(pending.age), quietly: true}
 	case errors.As(err, &errored):
-		r.recorder.Tell(svc, events.LoadBalancerErrored, errored.Error()+". Delete the Service to remove it.")
-		return err
+		r.recorder.Tell(svc, events.LoadBalancerErrored, errored.Error())
+		return next{wait: errored.wait, quietly: errored.replaced}
+	case errors.As(err, &resize):
+		r.recorder.Tell(svc, events.LoadBalancerResizeRefused, "DigitalOcean refuses another size for now, which is tried again each minute: "+resize.Error()+". Everything else is as it should be.")
+		return next{wait: waitResize, quietly: true}
 	case errors.As(err, &foreign):
 		r.recorder.Tell(svc, events.LoadBalancerNotOwned, "Nothing is changed: "+foreign.Error()+". Remove the annotation "+annotation.LoadBalancerID+" to get a load balancer of its own, or put all ports into one Service.")
-		return retryAfter(err, waitUser)
+		return next{wait: waitUser}
+	case errors.Is(err, errGone):
+		return next{wait: time.Second, quietly: true}
 	case errors.As(err, &request):
 		return r.reportRequest(logger, svc, request)
 	}
-	return err
+	return next{}
 }
 
-func (r *Reconciler) reportRequest(logger klog.Logger, svc *v1.Service, err *requestError) error {
+func (r *Reconciler) reportRequest(logger klog.Logger, svc *v1.Service, err *requestError) next {
 	class := doapi.Classify(err)
 	logger.V(2).Info("Request to DigitalOcean failed", "class", class, "requestID", doapi.RequestID(err), "err", err.Error())
 	switch class {
 	case doapi.ClassUser:
 		r.recorder.Tell(svc, events.LoadBalancerRequestFailed, "DigitalOcean refuses this Service's load balancer: "+err.Error()+". Edit the Service.")
-		return retryAfter(err, waitUser)
+		return next{wait: waitUser}
 	case doapi.ClassAccount:
 		r.recorder.Tell(svc, events.LoadBalancerRequestFailed, "DigitalOcean refuses the request for the account or its token: "+err.Error()+". Check the token, its scopes and the account's limits.")
-		return retryAfter(err, waitAccount)
+		return next{wait: waitAccount}
 	case doapi.ClassThrottled:
-		return retryAfter(err, throttledFor(err))
+		wait := r.throttledFor(err)
+		r.recorder.Tell(svc, events.LoadBalancerRequestFailed, "The API token's quota of calls is used up; the load balancer is worked on as soon as it allows.")
+		return next{wait: wait, quietly: true}
 	case doapi.ClassConflict:
-		return retryAfter(err, waitConflict)
+		if r.busyFor(svc) >= busyPatience {
+			r.recorder.Tell(svc, events.LoadBalancerRequestFailed, err.Error()+". It is tried again every few seconds.")
+		}
+		return next{wait: waitConflict, quietly: true}
 	}
-	return err
+	return next{}
+}
+
+// busyFor is how long the Service's load balancer has been busy.
+func (r *Reconciler) busyFor(svc *v1.Service) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	since, ok := r.busy[svc.UID]
+	if !ok {
+		since = r.clock.Now()
+		r.busy[svc.UID] = since
+	}
+	return r.clock.Since(since)
 }
 
 // throttledFor is how long the quota is used up, within bounds.
-func throttledFor(err error) time.Duration {
+func (r *Reconciler) throttledFor(err error) time.Duration {
 	const shortest, longest = 5 * time.Second, 15 * time.Minute
 	var throttled *doapi.ThrottledError
 	if errors.As(err, &throttled) {
-		return min(max(time.Until(throttled.Until), shortest), longest)
+		return min(max(throttled.Until.Sub(r.clock.Now()), shortest), longest)
 	}
 	return time.Minute
+}
+
+// reportPanic makes an error of a panic, with which only this Service stops.
+func (r *Reconciler) reportPanic(ctx context.Context, svc *v1.Service, p any) error {
+	panics.Inc()
+	klog.FromContext(ctx).Error(nil, "A defect in the manager stopped the work for a Service", "service", klog.KObj(svc), "panic", p, "stack", string(debug.Stack()))
+	r.recorder.Tell(svc, events.InternalError, "A defect in the manager stopped the work for this Service; other Services go on. Its log says more.")
+	return fmt.Errorf("internal defect: %v", p)
 }

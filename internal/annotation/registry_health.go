@@ -1,0 +1,65 @@
+package annotation
+
+var healthAnnotations = []Definition{
+	{
+		Key:        OverrideHealthCheck,
+		Kind:       KindAny,
+		DefaultDoc: "absent: HTTP to kube-proxy at `/healthz`, port 10256, or the Service's `healthCheckNodePort` with the external traffic policy `Local`",
+		Doc:        "When present, with any value (an empty one or `false` too), health checks ask the Service's own backends, as the next three annotations say.",
+	},
+	{
+		Key:        HealthCheckPort,
+		Kind:       KindInt,
+		Min:        minPort,
+		Max:        maxPort,
+		DefaultDoc: "the first TCP port",
+		Doc:        "The Service's TCP port that is checked, at its node port. Only with `" + OverrideHealthCheck + "`.",
+	},
+	{
+		Key:        HealthCheckPath,
+		Kind:       KindPath,
+		DefaultDoc: "none; for the protocols `http` and `https` `/`",
+		Doc:        "The path that is asked for. Only with `" + OverrideHealthCheck + "`, and not with the protocol `tcp`.",
+	},
+	{
+		Key:        HealthCheckProtocol,
+		Kind:       KindEnum,
+		Values:     []string{ProtocolTCP, ProtocolHTTP, ProtocolHTTPS},
+		DefaultDoc: "`http` with `" + HealthCheckPath + "`, else `tcp`",
+		Doc:        "The protocol of the check. Only with `" + OverrideHealthCheck + "`.",
+	},
+	{
+		Key:     HealthCheckIntervalSeconds,
+		Kind:    KindInt,
+		Min:     3,
+		Max:     300,
+		Unit:    "seconds",
+		Default: "3",
+		Doc:     "The time between two checks.",
+	},
+	{
+		Key:     HealthCheckResponseTimeoutSeconds,
+		Kind:    KindInt,
+		Min:     3,
+		Max:     300,
+		Unit:    "seconds",
+		Default: "5",
+		Doc:     "The time that a backend has to answer a check.",
+	},
+	{
+		Key:     HealthCheckUnhealthyThreshold,
+		Kind:    KindInt,
+		Min:     2,
+		Max:     10,
+		Default: "3",
+		Doc:     "The number of checks that must fail one after another before a backend gets no more traffic.",
+	},
+	{
+		Key:     HealthCheckHealthyThreshold,
+		Kind:    KindInt,
+		Min:     2,
+		Max:     10,
+		Default: "5",
+		Doc:     "The number of checks that must succeed one after another before a backend gets traffic.",
+	},
+}

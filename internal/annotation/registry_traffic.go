@@ -1,0 +1,66 @@
+package annotation
+
+var trafficAnnotations = []Definition{
+	{
+		Key:     StickySessionsType,
+		Kind:    KindEnum,
+		Values:  []string{StickyNone, StickyCookies},
+		Default: StickyNone,
+		Types:   regionalOnly,
+		Doc:     "With `cookies` a client is sent to the same backend again; needs the next two annotations. It acts on ports that speak HTTP, or whose TLS ends at the load balancer.",
+	},
+	{
+		Key:   StickySessionsCookieName,
+		Kind:  KindCookie,
+		Min:   2,
+		Max:   40,
+		Types: regionalOnly,
+		Doc:   "The name of the cookie that sticky sessions use.",
+	},
+	{
+		Key:   StickySessionsCookieTTL,
+		Kind:  KindInt,
+		Min:   1,
+		Unit:  "seconds",
+		Types: regionalOnly,
+		Doc:   "How long the cookie is valid.",
+	},
+	{
+		Key:     RedirectHTTPToHTTPS,
+		Kind:    KindBool,
+		Default: "false",
+		Types:   regionalOnly,
+		Doc:     "With `true` the load balancer sends clients from HTTP to HTTPS; needs a port of each.",
+	},
+	{
+		Key:     EnableProxyProtocol,
+		Kind:    KindBool,
+		Default: "false",
+		Types:   regionalOnly,
+		Doc:     "With `true` backends get the client's address by the PROXY protocol. They must understand it: set them up first, then this annotation. The type `REGIONAL_NETWORK` keeps the client's address anyway.",
+	},
+	{
+		Key:     EnableBackendKeepalive,
+		Kind:    KindBool,
+		Default: "false",
+		Types:   regionalOnly,
+		Doc:     "With `true` the load balancer keeps HTTP connections to the backends open for further requests.",
+	},
+	{
+		Key:     HTTPIdleTimeoutSeconds,
+		Kind:    KindInt,
+		Min:     30,
+		Max:     600,
+		Unit:    "seconds",
+		Default: "60",
+		Types:   regionalOnly,
+		Doc:     "How long an idle HTTP connection is kept open.",
+	},
+	{
+		Key:        Algorithm,
+		Kind:       KindAny,
+		Types:      regionalOnly,
+		Deprecated: "DigitalOcean ignores it: remove it",
+		Doc:        "Once chose how backends take turns. It has no effect.",
+	},
+}

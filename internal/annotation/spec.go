@@ -1,0 +1,91 @@
+package annotation
+
+// Spec is what a Service's annotations ask for, with the defaults filled in. A
+// zero value stands for an annotation that is absent and has no default.
+type Spec struct {
+	// LoadBalancerID is the id of the load balancer that exists already.
+	LoadBalancerID string
+	// Disowned is true when the manager must leave the load balancer alone.
+	Disowned bool
+	// Name is the custom name.
+	Name string
+	// Type is TypeRegional or TypeRegionalNetwork.
+	Type string
+	// Network is NetworkExternal or NetworkInternal.
+	Network string
+	// NetworkStack is StackIPv4 or StackDual; empty: whatever fits the type, the
+	// network and the Nodes.
+	NetworkStack string
+
+	// Protocol is that of every TCP port without one of its own.
+	Protocol string
+	// HTTPPorts, TLSPorts and HTTP2Ports are the Service ports of a protocol,
+	// sorted and without duplicates.
+	HTTPPorts, TLSPorts, HTTP2Ports []int
+	// HTTP3Port is the Service port with HTTP/3 beside it; 0: none.
+	HTTP3Port int
+	// TLSPassthrough hands TLS to the backends.
+	TLSPassthrough bool
+	// CertificateID and CertificateName name the certificate of TLS rules; the
+	// id wins.
+	CertificateID, CertificateName string
+
+	HealthCheck    HealthCheck
+	StickySessions StickySessions
+
+	// SizeUnit is the number of the load balancer's nodes, also when a slug
+	// says it.
+	SizeUnit int
+	// SizeSlug is the deprecated name of the size, if the user chose one.
+	SizeSlug string
+
+	RedirectHTTPToHTTPS          bool
+	EnableProxyProtocol          bool
+	EnableBackendKeepalive       bool
+	DisableLetsEncryptDNSRecords bool
+	HTTPIdleTimeoutSeconds       int
+
+	// AllowRules and DenyRules are sources as the API writes them, in normal
+	// form (see [NormalizeSource]), sorted and without duplicates.
+	// spec.loadBalancerSourceRanges is in AllowRules, in place of the
+	// annotation.
+	AllowRules, DenyRules []string
+
+	// Hostname is what the Service's status shows, in lower case.
+	Hostname string
+	// IP is the address to make the load balancer with.
+	IP string
+	// SubnetUUID is the VPC subnet to make the load balancer in.
+	SubnetUUID string
+}
+
+// HealthCheck is how backends are probed. Times are in seconds.
+type HealthCheck struct {
+	// Override tells whether Port, Path and Protocol have an effect.
+	Override bool
+	// Port is a Service port; 0: the first TCP port.
+	Port int
+	Path string
+	// Protocol is tcp, http or https; empty: http with a path, else tcp.
+	Protocol string
+
+	CheckIntervalSeconds   int
+	ResponseTimeoutSeconds int
+	UnhealthyThreshold     int
+	HealthyThreshold       int
+}
+
+// StickySessions send a client to the same backend again.
+type StickySessions struct {
+	// Type is StickyNone or StickyCookies.
+	Type       string
+	CookieName string
+	// CookieTTLSeconds is in seconds.
+	CookieTTLSeconds int
+}
+
+// Defaults are the cluster-wide values of annotations that a Service lacks.
+type Defaults struct {
+	// Type is the type of load balancers.
+	Type string
+}

@@ -1,0 +1,81 @@
+package reconciler
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	servicehelpers "k8s.io/cloud-provider/service/helpers"
+	"k8s.io/klog/v2"
+
+	"digitalocean-cloud-controller-manager/internal/doapi"
+)
+
+// waitUnknown is until a failure that tells nothing of its end is tried again.
+const waitUnknown = 30 * time.Second
+
+// syncAgain is the own queue's work: what EnsureLoadBalancer does, on the
+// Service as it is now, with the status written as the framework would.
+func (r *Reconciler) syncAgain(ctx context.Context, key types.NamespacedName) {
+	svc, err := r.services.Services(key.Namespace).Get(key.Name)
+	if err != nil || !isOurs(svc) {
+		return // gone, or the framework's to clean up
+	}
+	logger := klog.FromContext(ctx).WithValues("service", key)
+	ctx = klog.NewContext(ctx, logger)
+	status, err := r.ensureAgain(ctx, svc)
+	if err == nil {
+		r.settled(svc)
+		err = r.writeStatus(ctx, svc, status)
+		if err == nil {
+			return
+		}
+		if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+			logger.Error(err, "Status of the Service can't be written")
+		}
+		r.again.after(key, waitUnknown)
+		return
+	}
+	next := r.report(ctx, svc, err)
+	if next.wait == 0 {
+		logger.V(2).Info("Sync of the Service failed", "err", err)
+		next.wait = waitUnknown
+	}
+	r.again.after(key, next.wait)
+}
+
+func (r *Reconciler) ensureAgain(ctx context.Context, svc *v1.Service) (status *v1.LoadBalancerStatus, err error) {
+	ctx, done := r.begin(doapi.WithPriority(ctx, doapi.Normal), svc, &err)
+	defer done()
+	return r.ensure(ctx, svc)
+}
+
+// isOurs tells whether the framework's service controller has taken the Service
+// on and not begun to let it go.
+func isOurs(svc *v1.Service) bool {
+	return svc.Spec.Type == v1.ServiceTypeLoadBalancer && svc.Spec.LoadBalancerClass == nil && svc.DeletionTimestamp == nil &&
+		slices.Contains(svc.Finalizers, servicehelpers.LoadBalancerCleanupFinalizer)
+}
+
+// writeStatus writes the status unless it is so already. The UID keeps the patch
+// from a Service that was re-created meanwhile.
+func (r *Reconciler) writeStatus(ctx context.Context, svc *v1.Service, status *v1.LoadBalancerStatus) error {
+	if servicehelpers.LoadBalancerStatusEqual(&svc.Status.LoadBalancer, status) {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": svc.UID},
+		"status":   map[string]any{"loadBalancer": status},
+	})
+	if err != nil {
+		return fmt.Errorf("encode the status: %w", err)
+	}
+	_, err = r.kube.CoreV1().Services(svc.Namespace).Patch(ctx, svc.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
+}

@@ -1,0 +1,121 @@
+package reconciler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"digitalocean-cloud-controller-manager/internal/events"
+	"digitalocean-cloud-controller-manager/internal/inventory"
+	"digitalocean-cloud-controller-manager/internal/loadbalancer"
+	"digitalocean-cloud-controller-manager/internal/providerid"
+)
+
+// readBackends reads the Nodes as they are now, and their droplets as they were
+// since the time. A droplet that can't be looked up is an error: leaving it out
+// would take it from a load balancer that it serves.
+func (r *Reconciler) readBackends(ctx context.Context, w *work, since time.Time) error {
+	nodes, err := r.nodes.List(labels.Everything())
+	if err != nil {
+		return fmt.Errorf("list nodes: %w", err)
+	}
+	ids := make(map[string]int, len(nodes))
+	var all []int
+	for _, node := range nodes {
+		if id, err := providerid.Parse(node.Spec.ProviderID); err == nil {
+			ids[node.Name] = id
+			all = append(all, id)
+		}
+	}
+	w.candidates, w.waiting = make([]loadbalancer.Candidate, 0, len(nodes)), false
+	for _, node := range nodes {
+		candidate := loadbalancer.Candidate{Node: node.Name, DropletID: ids[node.Name], Excluded: exclusion(node)}
+		ready := true
+		if candidate.Excluded == "" {
+			if ready, err = r.fill(ctx, w, node, &candidate, all, since); err != nil {
+				return fmt.Errorf("node %q: %w", node.Name, err)
+			}
+		}
+		w.waiting = w.waiting || (!ready && r.clock.Since(node.CreationTimestamp.Time) < youngFor)
+		w.candidates = append(w.candidates, candidate)
+	}
+	return nil
+}
+
+// taintToBeDeleted is the cluster autoscaler's on Nodes that it will remove.
+const taintToBeDeleted = "ToBeDeletedByClusterAutoscaler"
+
+// exclusion tells why a Node is no backend whatever its droplet is. It agrees
+// with the framework's service controller.
+func exclusion(node *v1.Node) string {
+	if value, ok := node.Labels[v1.LabelNodeExcludeBalancers]; ok {
+		if exclude, err := strconv.ParseBool(value); err != nil || exclude {
+			return "it has the label " + v1.LabelNodeExcludeBalancers
+		}
+	}
+	if slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == taintToBeDeleted }) {
+		return "the cluster autoscaler is about to remove it"
+	}
+	if node.DeletionTimestamp != nil {
+		return "it is being deleted"
+	}
+	return ""
+}
+
+// fill looks up the Node's droplet. ready is false when it may become a backend
+// in a while.
+func (r *Reconciler) fill(ctx context.Context, w *work, node *v1.Node, c *loadbalancer.Candidate, all []int, since time.Time) (ready bool, err error) {
+	if node.Spec.ProviderID == "" {
+		c.Excluded = "it has no provider ID yet"
+		return false, nil
+	}
+	if c.DropletID == 0 {
+		c.Excluded = fmt.Sprintf("its provider ID %q isn't a droplet's", node.Spec.ProviderID)
+		return true, nil
+	}
+	peers := func() []int { return all }
+	droplet, err := r.droplets.Get(ctx, c.DropletID, r.clock.Since(since), peers)
+	if err == nil && !droplet.HasAddress() {
+		droplet, err = r.droplets.Get(ctx, c.DropletID, youngAgain, peers)
+	}
+	if w.refused && errors.Is(err, inventory.ErrNotBelieved) {
+		// Two answers say the same: this one, and the refusal of the whole list
+		// of droplets. A Node needs more for its removal; a backend doesn't.
+		err = inventory.ErrWasGone
+	}
+	switch {
+	case errors.Is(err, inventory.ErrGone), errors.Is(err, inventory.ErrWasGone):
+		c.Excluded = fmt.Sprintf("its droplet %d does not exist any more", c.DropletID)
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	c.PublicIPv4, c.PublicIPv6 = len(droplet.PublicIPv4) > 0, len(droplet.PublicIPv6) > 0
+	if !droplet.HasAddress() {
+		c.Excluded = fmt.Sprintf("its droplet %d has no address yet", c.DropletID)
+		return false, nil
+	}
+	return true, nil
+}
+
+// tellBackends explains why there is none, if so.
+func (r *Reconciler) tellBackends(svc *v1.Service, backends loadbalancer.Backends) {
+	if why := backends.Explain(); why != "" {
+		r.recorder.Tell(svc, events.NoEligibleBackends, "The load balancer has nothing to send to: "+why+".")
+	} else {
+		r.recorder.Forget(svc, events.NoEligibleBackends)
+	}
+	if why := backends.ExplainStack(); why != "" {
+		r.recorder.Tell(svc, events.BackendsLeftOut, why)
+	} else {
+		r.recorder.Forget(svc, events.BackendsLeftOut)
+	}
+}
+
+func equalIDs(a, b []int) bool { return slices.Equal(a, b) }

@@ -1,0 +1,86 @@
+package reconciler
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/digitalocean/godo"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+
+	"digitalocean-cloud-controller-manager/internal/annotation"
+)
+
+// panics counts defects that were caught.
+var panics = metrics.NewCounter(&metrics.CounterOpts{
+	Name: "digitalocean_ccm_panics_total", Help: "Defects of the manager that stopped the work for one object.", StabilityLevel: metrics.ALPHA,
+})
+
+// erroredError is a load balancer that DigitalOcean failed to make.
+type erroredError struct {
+	id, name string
+	// replaced is true where it is deleted and made again after the wait.
+	replaced bool
+	wait     time.Duration
+}
+
+func (e *erroredError) Error() string {
+	text := fmt.Sprintf("DigitalOcean failed to make load balancer %s (%s), its status is errored", e.name, e.id)
+	if !e.replaced {
+		return text + ". It has had an address, so it is not replaced by itself: delete and re-create the Service for another one."
+	}
+	return text + ". It never served: it is deleted and made again."
+}
+
+// failure is what is known of a load balancer that ended errored.
+type failure struct {
+	id    string
+	count int
+	// until is when it is replaced.
+	until time.Time
+}
+
+const (
+	shortestReplace = 15 * time.Second
+	longestReplace  = 30 * time.Minute
+	erroredAgain    = 5 * time.Minute
+)
+
+// replaceErrored deletes a load balancer that ended errored and never served, so
+// that the next sync makes another: at first soon, then after longer and longer.
+func (r *Reconciler) replaceErrored(ctx context.Context, svc *v1.Service, lb *godo.LoadBalancer) error {
+	if len(svc.Status.LoadBalancer.Ingress) > 0 || !isOwn(svc, lb) {
+		return &erroredError{id: lb.ID, name: lb.Name, wait: erroredAgain}
+	}
+	if wait := r.untilReplace(svc, lb.ID); wait > 0 {
+		return &erroredError{id: lb.ID, name: lb.Name, replaced: true, wait: wait}
+	}
+	// The state may be from the snapshot.
+	fresh, err := r.balancers.Get(ctx, lb.ID, 0, nil)
+	if err != nil {
+		return &requestError{fmt.Sprintf("get load balancer %s", lb.ID), err}
+	}
+	if isErrored(fresh) {
+		spec, _ := annotation.Parse(svc, r.defaults)
+		if err := r.delete(ctx, svc, spec, fresh); err != nil {
+			return err
+		}
+	}
+	return &erroredError{id: lb.ID, name: lb.Name, replaced: true, wait: time.Second}
+}
+
+func (r *Reconciler) untilReplace(svc *v1.Service, id string) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := r.failures[svc.UID]
+	if f.id != id {
+		wait := min(shortestReplace<<min(f.count, 10), longestReplace)
+		f = failure{id: id, count: f.count + 1, until: r.clock.Now().Add(wait)}
+		r.failures[svc.UID] = f
+	}
+	return f.until.Sub(r.clock.Now())
+}
+
+func init() { legacyregistry.MustRegister(panics) }

@@ -1,0 +1,173 @@
+package reconciler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/digitalocean/godo"
+	"k8s.io/klog/v2"
+
+	"digitalocean-cloud-controller-manager/internal/doapi"
+	"digitalocean-cloud-controller-manager/internal/events"
+	"digitalocean-cloud-controller-manager/internal/loadbalancer"
+)
+
+// update writes what differs, in one call: droplets alone by adding or
+// removing them, anything else by replacing the whole.
+func (r *Reconciler) update(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) error {
+	changes := loadbalancer.Diff(desired.Settings, settingsOf(lb))
+	if len(loadbalancer.Of(loadbalancer.ChangeSettings, changes)) > 0 {
+		// A PUT replaces everything: it starts from what the API says now, so
+		// that nothing of others' is lost, and nothing is written that is so
+		// already.
+		fresh, err := r.balancers.Get(ctx, lb.ID, 0, nil)
+		if err != nil {
+			return &requestError{fmt.Sprintf("get load balancer %s", lb.ID), err}
+		}
+		lb, changes = fresh, loadbalancer.Diff(desired.Settings, settingsOf(fresh))
+	}
+	immutable := loadbalancer.Of(loadbalancer.ChangeImmutable, changes)
+	r.tellImmutable(w, immutable)
+	if isOfAnotherKind(immutable) {
+		// Its settings were computed for another kind of load balancer.
+		return r.keepBackends(ctx, w, lb, nil)
+	}
+	todo := slices.Concat(loadbalancer.Of(loadbalancer.ChangeSettings, changes), loadbalancer.Of(loadbalancer.ChangeDroplets, changes))
+	if len(todo) == 0 {
+		return nil
+	}
+	err := r.withFreshBackends(ctx, w, lb, desired, func(d loadbalancer.Desired) error {
+		return r.apply(ctx, lb, d)
+	})
+	if doapi.IsNotFound(err) {
+		r.balancers.Doubt(lb.ID)
+		return fmt.Errorf("change load balancer %s: %w", lb.ID, errGone)
+	}
+	var refused *resizeError
+	if err != nil && !errors.As(err, &refused) {
+		return &requestError{fmt.Sprintf("change load balancer %s", lb.ID), err}
+	}
+	if refused != nil {
+		todo = slices.DeleteFunc(todo, func(c loadbalancer.Change) bool { return c.Field == loadbalancer.FieldSize })
+	}
+	if len(todo) > 0 {
+		what := loadbalancer.Describe(todo)
+		klog.FromContext(ctx).Info("Changed load balancer", "service", klog.KObj(w.svc), "id", lb.ID, "name", lb.Name, "changes", what)
+		r.recorder.Tell(w.svc, events.LoadBalancerUpdated, "Changed load balancer "+lb.ID+": "+what+".")
+	}
+	if refused != nil {
+		return refused
+	}
+	return nil
+}
+
+// isOfAnotherKind tells whether the Service asks for a type or a network that
+// its load balancer isn't of.
+func isOfAnotherKind(immutable []loadbalancer.Change) bool {
+	return slices.ContainsFunc(immutable, func(c loadbalancer.Change) bool {
+		return c.Field == loadbalancer.FieldType || c.Field == loadbalancer.FieldNetwork
+	})
+}
+
+func (r *Reconciler) tellImmutable(w *work, changes []loadbalancer.Change) {
+	if len(changes) == 0 {
+		r.recorder.Forget(w.svc, events.LoadBalancerImmutable)
+		return
+	}
+	r.recorder.Tell(w.svc, events.LoadBalancerImmutable, "DigitalOcean can't change this on a load balancer that exists: "+loadbalancer.Describe(changes)+
+		". Undo it, or delete and re-create the Service, which gives it another address.")
+}
+
+// apply makes the cheapest write. A change of size that DigitalOcean refuses for
+// now doesn't hold up the others: they are written without it.
+func (r *Reconciler) apply(ctx context.Context, lb *godo.LoadBalancer, desired loadbalancer.Desired) error {
+	actual := settingsOf(lb)
+	err := r.write(ctx, lb, desired)
+	if !isResizeRefusal(err) || actual.SizeUnit == desired.SizeUnit {
+		return err
+	}
+	refused := &resizeError{from: actual.SizeUnit, to: desired.SizeUnit, err: err}
+	desired.Settings = loadbalancer.Without(desired.Settings, actual, loadbalancer.FieldSize)
+	if err := r.write(ctx, lb, desired); err != nil {
+		return err
+	}
+	return refused
+}
+
+func (r *Reconciler) write(ctx context.Context, lb *godo.LoadBalancer, desired loadbalancer.Desired) error {
+	changes := loadbalancer.Diff(desired.Settings, settingsOf(lb))
+	settings := loadbalancer.Of(loadbalancer.ChangeSettings, changes)
+	droplets := loadbalancer.Of(loadbalancer.ChangeDroplets, changes)
+	if len(settings)+len(droplets) == 0 {
+		return nil
+	}
+	add, remove := loadbalancer.Split(desired.DropletIDs, lb.DropletIDs)
+	var err error
+	switch {
+	case len(settings) > 0 || (len(add) > 0 && len(remove) > 0):
+		var written *godo.LoadBalancer
+		if written, _, err = r.api.Update(ctx, lb.ID, updateRequest(lb, desired)); err == nil && written != nil && written.ID == lb.ID {
+			r.balancers.Written(written)
+			return nil
+		}
+	case len(add) > 0:
+		_, err = r.api.AddDroplets(ctx, lb.ID, add...)
+	default:
+		_, err = r.api.RemoveDroplets(ctx, lb.ID, remove...)
+	}
+	if err != nil || len(settings) > 0 {
+		// What came of it is not known.
+		r.balancers.Doubt(lb.ID)
+		return err
+	}
+	r.balancers.WrittenDroplets(lb.ID, add, remove)
+	return nil
+}
+
+// resizeError is a change of size that DigitalOcean refuses for a while.
+type resizeError struct {
+	from, to int
+	err      error
+}
+
+func (e *resizeError) Error() string {
+	return fmt.Sprintf("size unit %d -> %d is refused for now: %s", e.from, e.to, doapi.Message(e.err))
+}
+
+func (e *resizeError) Unwrap() error { return e.err }
+
+// isResizeRefusal recognises the answer to a resize that comes too soon after
+// the last one, of which only the text tells.
+func isResizeRefusal(err error) bool {
+	return doapi.Classify(err) == doapi.ClassUser && strings.Contains(strings.ToLower(doapi.Message(err)), "resize")
+}
+
+// keepBackends brings the backends up to date of a load balancer whose settings
+// can't be as the Service asks, and touches nothing else. It returns why they
+// can't, which is more than what goes wrong with the backends.
+func (r *Reconciler) keepBackends(ctx context.Context, w *work, lb *godo.LoadBalancer, invalid error) error {
+	if lb == nil || isPending(lb) || isErrored(lb) || lb.Tag != "" {
+		return invalid
+	}
+	actual := settingsOf(lb)
+	spec := w.spec
+	spec.Type, spec.Network = actual.Type, actual.Network
+	backends := loadbalancer.SelectBackends(spec, actual.NetworkStack, w.candidates)
+	desired := loadbalancer.Desired{Settings: actual}
+	desired.DropletIDs = backends.DropletIDs
+	changes := loadbalancer.Diff(desired.Settings, actual)
+	if len(changes) == 0 || len(backends.DropletIDs) == 0 {
+		return invalid
+	}
+	if err := r.write(ctx, lb, desired); err != nil {
+		klog.FromContext(ctx).V(2).Info("Backends of an invalid Service can't be brought up to date", "id", lb.ID, "err", err)
+		return invalid
+	}
+	what := loadbalancer.Describe(changes)
+	klog.FromContext(ctx).Info("Changed load balancer", "service", klog.KObj(w.svc), "id", lb.ID, "name", lb.Name, "changes", what)
+	r.recorder.Tell(w.svc, events.LoadBalancerUpdated, "Changed load balancer "+lb.ID+": "+what+".")
+	return invalid
+}
