@@ -105,7 +105,7 @@ func TestBackendsFollowWhileTheServiceIsInvalid(t *testing.T) {
 }
 
 func TestAnnotationsComeAndGo(t *testing.T) {
-	e, _ := startWithNode(t, nil)
+	e, _ := startWithNode(t, []simulator.Option{simulator.WithResizeInterval(0)})
 	e.addService("web", annotated("type", "REGIONAL"))
 	_, before := e.balanced("web")
 	e.patchService("web", `{"metadata":{"annotations":{
