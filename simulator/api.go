@@ -214,6 +214,10 @@ func (s *Simulator) act(ex *exchange) reply {
 		s.mark(now)
 	}
 	ex.call.now = now
+	if ex.call.team != nil {
+		// A snapshot may have been restored meanwhile.
+		ex.call.team = s.team(ex.entry.Team)
+	}
 	answer, err := s.dispatch(ex.call)
 	if err != nil {
 		failed := errorReply(err, ex.entry.RequestID)
@@ -243,18 +247,6 @@ func (s *Simulator) dispatch(c *call) (reply, error) {
 	return reply{header: http.Header{"Allow": {methods}}}, methodNotAllowed()
 }
 
-// preflight answers what browsers ask before they send a request.
-func preflight(methods string) reply {
-	return reply{status: http.StatusNoContent, header: http.Header{
-		"Access-Control-Allow-Origin":      {"*"},
-		"Access-Control-Allow-Methods":     {methods},
-		"Access-Control-Allow-Headers":     {"Authorization, Content-Type"},
-		"Access-Control-Expose-Headers":    {"RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Total, Link"},
-		"Access-Control-Max-Age":           {"86400"},
-		"Access-Control-Allow-Credentials": {"true"},
-	}}
-}
-
 func (s *Simulator) finish(entry *Request, status int) {
 	s.look()
 	defer s.mu.Unlock()
@@ -272,24 +264,6 @@ func (s *Simulator) write(w http.ResponseWriter, r *http.Request, ex *exchange, 
 		return
 	}
 	writeReply(w, answer)
-}
-
-func writeReply(w http.ResponseWriter, answer reply) {
-	writeHead(w, answer)
-	// A client that has gone away is no concern of the server's.
-	_, _ = w.Write(answer.body)
-}
-
-// writeHead writes everything but the body.
-func writeHead(w http.ResponseWriter, answer reply) {
-	h := w.Header()
-	if len(answer.body) > 0 || answer.contentType != "" {
-		h.Set("Content-Type", orElse(answer.contentType, "application/json; charset=utf-8"))
-	}
-	for name, values := range answer.header {
-		h[name] = values
-	}
-	w.WriteHeader(answer.status)
 }
 
 func orElse(v, fallback string) string {

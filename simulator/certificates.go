@@ -68,7 +68,10 @@ func (c *certificate) show(now time.Time) Certificate {
 func (s *Simulator) AddCertificate(spec CertificateSpec) Certificate {
 	now := s.lock()
 	defer s.mu.Unlock()
-	t := s.team(spec.Team)
+	return s.addCertificate(s.team(spec.Team), spec, now)
+}
+
+func (s *Simulator) addCertificate(t *team, spec CertificateSpec, now time.Time) Certificate {
 	cert := Certificate{
 		ID: s.ids.next(), Name: spec.Name, CreatedAt: now.Truncate(time.Second),
 		NotAfter: spec.NotAfter.UTC().Truncate(time.Second),

@@ -7,9 +7,9 @@
 //
 // # What is simulated
 //
-// Droplets and their power actions, load balancers, tags, certificates, VPCs,
-// regions, sizes, the account, and a droplet's metadata service (below
-// /metadata/v1). Every other path is answered as the API answers an unknown
+// Droplets and their power actions, load balancers, firewalls, tags,
+// certificates, VPCs, projects, reserved IPs, regions, sizes, the account, and a
+// droplet's metadata service (below /metadata/v1). Every other path is answered as the API answers an unknown
 // one: 404 with an error body.
 //
 // # Time
@@ -18,14 +18,20 @@
 // becoming active, a busy window ending, a request leaving the rate limit's
 // sliding hour) is computed from the clock when it is read, so a test that
 // injects a clock with WithClock moves the world by moving the clock. Delays of
-// answers (WithLatency, Fault.Delay) are the exception: they hold up a real
-// connection and so last real time.
+// answers (WithLatency, Fault.Delay, Fault.Trickle) are the exception: they hold
+// up a real connection and so last real time.
 //
 // # Teams
 //
 // A token belongs to a team, and a team sees only what is its own: the ids of
 // others are 404. Without WithToken, every non-empty token is accepted and
-// belongs to the team "default".
+// belongs to the team "default". A token may be limited to scopes; without the
+// one that an operation needs it is 403.
+//
+// # Seeding and keeping
+//
+// Load fills a simulator from a scenario file in YAML. Save and Restore keep
+// everything that it holds in a snapshot, to go on from the same place again.
 //
 // # Control surface
 //
@@ -41,9 +47,15 @@
 //	POST   /_simulator/droplets/{id}/stop
 //	POST   /_simulator/droplets/{id}/start
 //	PATCH  /_simulator/load_balancers/{id}    any fields of a LoadBalancer
+//	DELETE /_simulator/load_balancers/{id}
+//	PATCH  /_simulator/firewalls/{id}         any fields of a Firewall
+//	DELETE /_simulator/firewalls/{id}
 //	POST   /_simulator/certificates           a CertificateSpec
 //	POST   /_simulator/certificates/{id}/rotate
 //	DELETE /_simulator/certificates/{id}
+//	POST   /_simulator/scenario               a scenario in YAML, added
+//	GET    /_simulator/snapshot
+//	PUT    /_simulator/snapshot               replaces everything
 //	GET    /_simulator/requests               ?since= ?method= ?path=
 //	DELETE /_simulator/requests
 //	GET    /_simulator/faults

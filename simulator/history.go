@@ -130,6 +130,10 @@ func (s *Simulator) remember(now time.Time) {
 	if maps.EqualFunc(teams, newest.teams, (*frozenTeam).same) {
 		return
 	}
+	// Only the newest version is compared with; older ones need no index.
+	for _, f := range newest.teams {
+		f.droplets, f.loadBalancers, f.firewalls = nil, nil, nil
+	}
 	h.versions = append(h.versions, version{at: h.changedAt, teams: teams})
 	oldest := now.Add(-s.longestLag())
 	for len(h.versions) > 1 && !h.versions[1].at.After(oldest) {

@@ -102,9 +102,12 @@ func (s *Simulator) ChangeSettings(p SettingsPatch) {
 	}
 	s.lock()
 	defer s.mu.Unlock()
-	c := &s.settings
-	c.patchListLag(p.ListLag)
+	s.settings.patch(p)
 	s.lagChanged()
+}
+
+func (c *Settings) patch(p SettingsPatch) {
+	c.patchListLag(p.ListLag)
 	setDuration(&c.LoadBalancerActivation, p.LoadBalancerActivation)
 	setDuration(&c.DropletActivation, p.DropletActivation)
 	setDuration(&c.ActionDuration, p.ActionDuration)

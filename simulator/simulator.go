@@ -3,7 +3,6 @@ package simulator
 import (
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -132,7 +131,7 @@ func (s *Simulator) look() time.Time {
 
 // idSource makes random UUIDs that are the same for the same seed.
 type idSource struct {
-	random io.Reader
+	random *rand.ChaCha8
 }
 
 func newIDSource(seed int64, purpose string) idSource {
