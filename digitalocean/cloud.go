@@ -123,6 +123,7 @@ func (c *Cloud) SetInformers(factory informers.SharedInformerFactory) {
 		API: c.client.LoadBalancers, Balancers: inventory.NewLoadBalancers(c.client.LoadBalancers, c.clock),
 		Certificates: c.client.Certificates, Droplets: droplets,
 		Kube: c.kube.client, Services: services, Nodes: nodes, Recorder: recorder,
+		Metrics:  reconciler.NewMetrics(legacyregistry.MustRegister),
 		Defaults: annotation.Defaults{Type: c.config.DefaultLoadBalancerType},
 		Cluster:  c.cluster, Clock: c.clock,
 	})

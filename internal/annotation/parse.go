@@ -118,7 +118,7 @@ func (p *parser) spec(defaults Defaults) Spec {
 	if spec.Type == "" {
 		spec.Type = defaults.Type
 	}
-	if units := unitsOf(spec.SizeSlug); units > 0 {
+	if units := UnitsOf(spec.SizeSlug); units > 0 {
 		spec.SizeUnit = units
 	}
 	return spec

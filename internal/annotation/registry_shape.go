@@ -78,8 +78,8 @@ func sizeSlugNames() []string {
 	return names
 }
 
-// unitsOf is the number of nodes of a size slug; 0 for none.
-func unitsOf(slug string) int {
+// UnitsOf is the number of nodes of a size slug; 0 for none.
+func UnitsOf(slug string) int {
 	for _, s := range sizeSlugs {
 		if s.name == slug {
 			return s.units

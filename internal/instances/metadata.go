@@ -133,7 +133,7 @@ func (i *Instances) dropletOf(ctx context.Context, node *v1.Node) (inventory.Dro
 	if !isUninitialized(node) {
 		ctx = doapi.WithPriority(ctx, doapi.Background)
 		droplet, err := i.droplets.Get(ctx, id, sweepAge, i.known)
-		if isGone(err) && !isUnready(node) {
+		if inventory.IsGone(err) && !isUnready(node) {
 			i.tellGone(ctx, node, id)
 		}
 		return droplet, err
@@ -142,7 +142,7 @@ func (i *Instances) dropletOf(ctx context.Context, node *v1.Node) (inventory.Dro
 	if err == nil && !droplet.HasAddress() {
 		droplet, err = i.droplets.Get(ctx, id, pollAge, i.uninitialized)
 	}
-	if isGone(err) {
+	if inventory.IsGone(err) {
 		i.notes.add(node, stateWaitingForDroplet)
 		return droplet, fmt.Errorf("%w: %w", errNotYet, err)
 	}

@@ -2,7 +2,6 @@ package instances
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -12,10 +11,6 @@ import (
 	"digitalocean-cloud-controller-manager/internal/events"
 	"digitalocean-cloud-controller-manager/internal/inventory"
 )
-
-func isGone(err error) bool {
-	return errors.Is(err, inventory.ErrGone) || errors.Is(err, inventory.ErrWasGone)
-}
 
 // tellGone tells of a Node whose droplet is gone while its kubelet is ready: a
 // machine answers as this Node that isn't its droplet, most often one that was

@@ -23,6 +23,10 @@ var ErrGone = errors.New("droplet does not exist")
 // yet, and it is no proof for anything that can't be undone.
 var ErrWasGone = errors.New("droplet did not exist a moment ago")
 
+// IsGone tells whether the API says that a droplet does not exist, now or a
+// moment ago.
+func IsGone(err error) bool { return errors.Is(err, ErrGone) || errors.Is(err, ErrWasGone) }
+
 // ErrNotBelieved says that DigitalOcean doesn't find the droplet, but that the
 // token doesn't demonstrably show this cluster any more.
 var ErrNotBelieved = errors.New("not found, but not believed to be gone")

@@ -247,13 +247,6 @@ func (l *LoadBalancers) drop(id string, begun time.Time) {
 	}
 }
 
-// Statistics tells the size of the snapshot and when it was last listed whole.
-func (l *LoadBalancers) Statistics() (known int, listed time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.byID), l.listed
-}
-
 // In returns the ids of the known load balancers with the status.
 func (l *LoadBalancers) In(status string) []string {
 	l.mu.Lock()

@@ -14,8 +14,8 @@ import (
 // rises when a default changes.
 const DefaultsVersion = 1
 
-// defaultHTTPIdleTimeout is DigitalOcean's, in seconds.
-const defaultHTTPIdleTimeout = 60
+// DefaultHTTPIdleTimeoutSeconds is DigitalOcean's.
+const DefaultHTTPIdleTimeoutSeconds = 60
 
 // Inputs are what a load balancer depends on beside its Service.
 type Inputs struct {
@@ -42,7 +42,7 @@ func Desire(svc *v1.Service, spec annotation.Spec, in Inputs) (Desired, []annota
 		SizeSlug:                     spec.SizeSlug,
 		StickySessions:               StickySessions{Type: annotation.StickyNone},
 		DisableLetsEncryptDNSRecords: spec.DisableLetsEncryptDNSRecords,
-		HTTPIdleTimeoutSeconds:       cmp.Or(spec.HTTPIdleTimeoutSeconds, defaultHTTPIdleTimeout),
+		HTTPIdleTimeoutSeconds:       cmp.Or(spec.HTTPIdleTimeoutSeconds, DefaultHTTPIdleTimeoutSeconds),
 		AllowRules:                   spec.AllowRules,
 		DenyRules:                    spec.DenyRules,
 		DropletIDs:                   in.Backends.DropletIDs,

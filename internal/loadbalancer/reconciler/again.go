@@ -2,14 +2,10 @@ package reconciler
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	servicehelpers "k8s.io/cloud-provider/service/helpers"
 	"k8s.io/klog/v2"
@@ -60,22 +56,5 @@ func (r *Reconciler) ensureAgain(ctx context.Context, svc *v1.Service) (status *
 // on and not begun to let it go.
 func isOurs(svc *v1.Service) bool {
 	return svc.Spec.Type == v1.ServiceTypeLoadBalancer && svc.Spec.LoadBalancerClass == nil && svc.DeletionTimestamp == nil &&
-		slices.Contains(svc.Finalizers, servicehelpers.LoadBalancerCleanupFinalizer)
-}
-
-// writeStatus writes the status unless it is so already. The UID keeps the patch
-// from a Service that was re-created meanwhile.
-func (r *Reconciler) writeStatus(ctx context.Context, svc *v1.Service, status *v1.LoadBalancerStatus) error {
-	if servicehelpers.LoadBalancerStatusEqual(&svc.Status.LoadBalancer, status) {
-		return nil
-	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": svc.UID},
-		"status":   map[string]any{"loadBalancer": status},
-	})
-	if err != nil {
-		return fmt.Errorf("encode the status: %w", err)
-	}
-	_, err = r.kube.CoreV1().Services(svc.Namespace).Patch(ctx, svc.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
-	return err
+		servicehelpers.HasLBFinalizer(svc)
 }

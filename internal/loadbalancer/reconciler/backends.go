@@ -90,7 +90,7 @@ func (r *Reconciler) fill(ctx context.Context, w *work, node *v1.Node, c *loadba
 		err = inventory.ErrWasGone
 	}
 	switch {
-	case errors.Is(err, inventory.ErrGone), errors.Is(err, inventory.ErrWasGone):
+	case inventory.IsGone(err):
 		c.Excluded = fmt.Sprintf("its droplet %d does not exist any more", c.DropletID)
 		return true, nil
 	case err != nil:
@@ -117,5 +117,3 @@ func (r *Reconciler) tellBackends(svc *v1.Service, backends loadbalancer.Backend
 		r.recorder.Forget(svc, events.BackendsLeftOut)
 	}
 }
-
-func equalIDs(a, b []int) bool { return slices.Equal(a, b) }

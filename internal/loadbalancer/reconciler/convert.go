@@ -10,12 +10,6 @@ import (
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 )
 
-// defaultHTTPIdleTimeout is DigitalOcean's, in seconds.
-const defaultHTTPIdleTimeout = 60
-
-// sizeUnits are the deprecated names of sizes, which some regions have still.
-var sizeUnits = map[string]int{"lb-small": 1, "lb-medium": 3, "lb-large": 6}
-
 // settingsOf reads the parts that the manager decides from the API's object,
 // in normal form. It survives any field that the API leaves out, which stands
 // for the field's default.
@@ -28,12 +22,12 @@ func settingsOf(lb *godo.LoadBalancer) loadbalancer.Settings {
 		VPC:                    lb.VPCUUID,
 		SubnetUUID:             lb.VPCSubnetUUID,
 		IP:                     lb.IP,
-		SizeUnit:               cmp.Or(int(lb.SizeUnit), sizeUnits[lb.SizeSlug], 1),
+		SizeUnit:               cmp.Or(int(lb.SizeUnit), annotation.UnitsOf(lb.SizeSlug), 1),
 		StickySessions:         loadbalancer.StickySessions{Type: annotation.StickyNone},
 		RedirectHTTPToHTTPS:    lb.RedirectHttpToHttps,
 		EnableProxyProtocol:    lb.EnableProxyProtocol,
 		EnableBackendKeepalive: lb.EnableBackendKeepalive,
-		HTTPIdleTimeoutSeconds: defaultHTTPIdleTimeout,
+		HTTPIdleTimeoutSeconds: loadbalancer.DefaultHTTPIdleTimeoutSeconds,
 		DropletIDs:             lb.DropletIDs,
 		Tag:                    lb.Tag,
 	}
@@ -149,11 +143,4 @@ func fill(r *godo.LoadBalancerRequest, s loadbalancer.Settings) {
 	if len(s.AllowRules)+len(s.DenyRules) > 0 {
 		r.Firewall = &godo.LBFirewall{Allow: s.AllowRules, Deny: s.DenyRules}
 	}
-}
-
-func orDefault(value, fallback string) string {
-	if value == "" {
-		return fallback
-	}
-	return value
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,8 +84,8 @@ func (r *Reconciler) ensure(ctx context.Context, svc *v1.Service) (*v1.LoadBalan
 		return nil, err
 	}
 	// As it is now; known already unless a write told nothing of it.
-	if lb, err = r.balancers.Get(ctx, lb.ID, snapshotAge, r.allIDs); err != nil {
-		return nil, &requestError{"get load balancer " + desired.Name, err}
+	if lb, err = r.get(ctx, lb.ID, snapshotAge, r.allIDs); err != nil {
+		return nil, err
 	}
 	return r.status(svc, spec, lb), nil
 }
@@ -146,16 +147,16 @@ func (r *Reconciler) make(ctx context.Context, w *work, lb *godo.LoadBalancer, d
 	if isPending(lb) {
 		created, _ := time.Parse(time.RFC3339, lb.Created) // zero: long ago
 		age := r.clock.Since(created)
-		fresh, err := r.balancers.Get(ctx, lb.ID, pendingWait(age)-time.Second, r.pendingIDs)
+		fresh, err := r.get(ctx, lb.ID, pendingWait(age)-time.Second, r.pendingIDs)
 		if err != nil {
-			return nil, &requestError{fmt.Sprintf("get load balancer %s", lb.ID), err}
+			return nil, err
 		}
 		if lb = fresh; isPending(lb) {
 			return nil, &pendingError{lb.ID, lb.Name, age}
 		}
 	}
 	if isErrored(lb) {
-		return nil, r.replaceErrored(ctx, w.svc, lb)
+		return nil, r.replaceErrored(ctx, w, lb)
 	}
 	return lb, nil
 }
@@ -181,8 +182,8 @@ func (r *Reconciler) create(ctx context.Context, svc *v1.Service, desired loadba
 // vouchForMissing lets a load balancer be made in place of one that a Service
 // had only when the one is gone for sure.
 func (r *Reconciler) vouchForMissing(ctx context.Context, svc *v1.Service, spec annotation.Spec) error {
-	if spec.LoadBalancerID == "" && len(svc.Status.LoadBalancer.Ingress) == 0 {
-		return nil // it had none
+	if hadNone(svc, spec) {
+		return nil
 	}
 	if err := r.vouch(ctx, svc, spec); err != nil {
 		return fmt.Errorf("the load balancer %s of the Service is not found, which is not believed: %w", spec.LoadBalancerID, err)
@@ -209,10 +210,7 @@ func oldAddresses(svc *v1.Service) string {
 // status is what the Service's status is to show. DNS records hang on it, so it
 // stays as it is while the API shows no address.
 func (r *Reconciler) status(svc *v1.Service, spec annotation.Spec, lb *godo.LoadBalancer) *v1.LoadBalancerStatus {
-	status, ok := loadbalancer.Status(svc, settingsOf(lb), spec.Hostname, addressesOf(lb))
-	if !ok {
-		return svc.Status.LoadBalancer.DeepCopy()
-	}
+	status, _ := loadbalancer.Status(svc, settingsOf(lb), spec.Hostname, addressesOf(lb))
 	return status
 }
 
@@ -226,8 +224,9 @@ func retryAfter(err error, wait time.Duration) error {
 // refuses the whole for one droplet that doesn't exist.
 func (r *Reconciler) withFreshBackends(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired, write func(loadbalancer.Desired) error) error {
 	err := write(desired)
-	if doapi.Classify(err) != doapi.ClassUser {
-		return err
+	var refused *resizeError
+	if doapi.Classify(err) != doapi.ClassUser || errors.As(err, &refused) {
+		return err // droplets have nothing to do with it
 	}
 	w.refused = true
 	if freshErr := r.readBackends(ctx, w, r.clock.Now()); freshErr != nil {
@@ -235,7 +234,7 @@ func (r *Reconciler) withFreshBackends(ctx context.Context, w *work, lb *godo.Lo
 		return err
 	}
 	fresh, problems, freshErr := r.desire(ctx, w, lb)
-	if freshErr != nil || len(problems) > 0 || equalIDs(fresh.DropletIDs, desired.DropletIDs) {
+	if freshErr != nil || len(problems) > 0 || slices.Equal(fresh.DropletIDs, desired.DropletIDs) {
 		return err
 	}
 	return write(fresh)

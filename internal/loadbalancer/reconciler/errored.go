@@ -7,16 +7,7 @@ import (
 
 	"github.com/digitalocean/godo"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/component-base/metrics"
-	"k8s.io/component-base/metrics/legacyregistry"
-
-	"digitalocean-cloud-controller-manager/internal/annotation"
 )
-
-// panics counts defects that were caught.
-var panics = metrics.NewCounter(&metrics.CounterOpts{
-	Name: "digitalocean_ccm_panics_total", Help: "Defects of the manager that stopped the work for one object.", StabilityLevel: metrics.ALPHA,
-})
 
 // erroredError is a load balancer that DigitalOcean failed to make.
 type erroredError struct {
@@ -50,7 +41,8 @@ const (
 
 // replaceErrored deletes a load balancer that ended errored and never served, so
 // that the next sync makes another: at first soon, then after longer and longer.
-func (r *Reconciler) replaceErrored(ctx context.Context, svc *v1.Service, lb *godo.LoadBalancer) error {
+func (r *Reconciler) replaceErrored(ctx context.Context, w *work, lb *godo.LoadBalancer) error {
+	svc := w.svc
 	if len(svc.Status.LoadBalancer.Ingress) > 0 || !isOwn(svc, lb) {
 		return &erroredError{id: lb.ID, name: lb.Name, wait: erroredAgain}
 	}
@@ -58,13 +50,12 @@ func (r *Reconciler) replaceErrored(ctx context.Context, svc *v1.Service, lb *go
 		return &erroredError{id: lb.ID, name: lb.Name, replaced: true, wait: wait}
 	}
 	// The state may be from the snapshot.
-	fresh, err := r.balancers.Get(ctx, lb.ID, 0, nil)
+	fresh, err := r.get(ctx, lb.ID, 0, nil)
 	if err != nil {
-		return &requestError{fmt.Sprintf("get load balancer %s", lb.ID), err}
+		return err
 	}
 	if isErrored(fresh) {
-		spec, _ := annotation.Parse(svc, r.defaults)
-		if err := r.delete(ctx, svc, spec, fresh); err != nil {
+		if err := r.delete(ctx, svc, w.spec, fresh); err != nil {
 			return err
 		}
 	}
@@ -82,5 +73,3 @@ func (r *Reconciler) untilReplace(svc *v1.Service, id string) time.Duration {
 	}
 	return f.until.Sub(r.clock.Now())
 }
-
-func init() { legacyregistry.MustRegister(panics) }

@@ -2,18 +2,14 @@ package reconciler
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/digitalocean/godo"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
@@ -33,7 +29,7 @@ const markAge = time.Minute
 func (r *Reconciler) locate(ctx context.Context, svc *v1.Service, spec annotation.Spec, maxAge time.Duration) (*godo.LoadBalancer, error) {
 	var foreign error
 	for _, id := range r.knownIDs(svc, spec) {
-		lb, err := r.balancers.Get(ctx, id, maxAge, r.allIDs)
+		lb, err := r.get(ctx, id, maxAge, r.allIDs)
 		if err == nil {
 			if owner := r.ownerBefore(svc, lb); owner != nil {
 				foreign = &foreignError{id, owner}
@@ -43,7 +39,7 @@ func (r *Reconciler) locate(ctx context.Context, svc *v1.Service, spec annotatio
 			return lb, nil
 		}
 		if !doapi.IsNotFound(err) {
-			return nil, &requestError{fmt.Sprintf("get load balancer %s", id), err}
+			return nil, err
 		}
 	}
 	if r.hasDoubt(svc) {
@@ -54,6 +50,16 @@ func (r *Reconciler) locate(ctx context.Context, svc *v1.Service, spec annotatio
 		return nil, foreign
 	}
 	return lb, err
+}
+
+// get reads a load balancer, as it was at most maxAge ago. See
+// [inventory.LoadBalancers.Get] for peers.
+func (r *Reconciler) get(ctx context.Context, id string, maxAge time.Duration, peers func() []string) (*godo.LoadBalancer, error) {
+	lb, err := r.balancers.Get(ctx, id, maxAge, peers)
+	if err != nil {
+		return nil, &requestError{fmt.Sprintf("get load balancer %s", id), err}
+	}
+	return lb, nil
 }
 
 // allIDs are the ids of all Services' load balancers.
@@ -173,8 +179,13 @@ func isOwn(svc *v1.Service, lb *godo.LoadBalancer) bool {
 // vouch makes sure that the API which shows no load balancer of the Service is
 // the one that would. A Service that never had one needs less: nothing is lost.
 func (r *Reconciler) vouch(ctx context.Context, svc *v1.Service, spec annotation.Spec) error {
-	hadNone := spec.LoadBalancerID == "" && len(svc.Status.LoadBalancer.Ingress) == 0
-	return r.droplets.Vouch(ctx, hadNone || r.id(svc) != "")
+	return r.droplets.Vouch(ctx, hadNone(svc, spec) || r.id(svc) != "")
+}
+
+// hadNone tells whether nothing in the Service says that it ever had a load
+// balancer.
+func hadNone(svc *v1.Service, spec annotation.Spec) bool {
+	return spec.LoadBalancerID == "" && len(svc.Status.LoadBalancer.Ingress) == 0
 }
 
 func (r *Reconciler) id(svc *v1.Service) string {
@@ -191,45 +202,6 @@ func (r *Reconciler) setID(svc *v1.Service, id string) {
 		return
 	}
 	r.ids[svc.UID] = id
-}
-
-// remember writes the load balancer's id and type to the Service's annotations,
-// and the version of the defaults that it follows, in one patch, if they aren't
-// there.
-func (r *Reconciler) remember(ctx context.Context, svc *v1.Service, lb *godo.LoadBalancer) error {
-	want := map[string]any{}
-	if svc.Annotations[annotation.LoadBalancerID] != lb.ID {
-		want[annotation.LoadBalancerID] = lb.ID
-	}
-	for key, value := range map[string]string{
-		annotation.Type:            orDefault(lb.Type, annotation.TypeRegional),
-		annotation.DefaultsVersion: strconv.Itoa(loadbalancer.DefaultsVersion),
-	} {
-		// The user's word stays, also where it asks for what can't be.
-		if svc.Annotations[key] == "" {
-			want[key] = value
-		}
-	}
-	if len(want) == 0 {
-		return nil
-	}
-	if err := r.annotate(ctx, svc, want); err != nil {
-		return fmt.Errorf("write the load balancer's id %s to the Service: %w", lb.ID, err)
-	}
-	return nil
-}
-
-// annotate sets annotations of a Service, or removes those that are nil.
-func (r *Reconciler) annotate(ctx context.Context, svc *v1.Service, annotations map[string]any) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		// The UID keeps the patch from a Service that was re-created meanwhile.
-		"uid": svc.UID, "annotations": annotations,
-	}})
-	if err != nil {
-		return fmt.Errorf("encode annotations: %w", err)
-	}
-	_, err = r.kube.CoreV1().Services(svc.Namespace).Patch(ctx, svc.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-	return err
 }
 
 func (r *Reconciler) delete(ctx context.Context, svc *v1.Service, spec annotation.Spec, lb *godo.LoadBalancer) error {

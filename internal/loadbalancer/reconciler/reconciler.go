@@ -48,6 +48,7 @@ type Reconciler struct {
 	services     corelisters.ServiceLister
 	nodes        corelisters.NodeLister
 	recorder     *events.Recorder
+	metrics      *Metrics
 	defaults     annotation.Defaults
 	clock        clock.WithTicker
 	// cluster tells what all Services share. It fails while the region isn't
@@ -86,6 +87,7 @@ type Options struct {
 	Services     corelisters.ServiceLister
 	Nodes        corelisters.NodeLister
 	Recorder     *events.Recorder
+	Metrics      *Metrics
 	Defaults     annotation.Defaults
 	Cluster      func() (loadbalancer.Cluster, error)
 	Clock        clock.WithTicker
@@ -100,7 +102,7 @@ func New(o Options) *Reconciler {
 	r := &Reconciler{
 		api: o.API, balancers: o.Balancers, droplets: o.Droplets,
 		certificates: newCertificates(o.Certificates, o.Clock),
-		kube:         o.Kube, services: o.Services, nodes: o.Nodes, recorder: o.Recorder,
+		kube:         o.Kube, services: o.Services, nodes: o.Nodes, recorder: o.Recorder, metrics: o.Metrics,
 		defaults: o.Defaults, clock: o.Clock, cluster: o.Cluster,
 		locks: keymutex.NewHashed(lockBuckets),
 		ids:   map[types.UID]string{}, doubts: map[types.UID]bool{},

@@ -206,7 +206,7 @@ func (r *Reconciler) throttledFor(err error) time.Duration {
 
 // reportPanic makes an error of a panic, with which only this Service stops.
 func (r *Reconciler) reportPanic(ctx context.Context, svc *v1.Service, p any) error {
-	panics.Inc()
+	r.metrics.panicked()
 	klog.FromContext(ctx).Error(nil, "A defect in the manager stopped the work for a Service", "service", klog.KObj(svc), "panic", p, "stack", string(debug.Stack()))
 	r.recorder.Tell(svc, events.InternalError, "A defect in the manager stopped the work for this Service; other Services go on. Its log says more.")
 	return fmt.Errorf("internal defect: %v", p)

@@ -23,9 +23,9 @@ func (r *Reconciler) update(ctx context.Context, w *work, lb *godo.LoadBalancer,
 		// A PUT replaces everything: it starts from what the API says now, so
 		// that nothing of others' is lost, and nothing is written that is so
 		// already.
-		fresh, err := r.balancers.Get(ctx, lb.ID, 0, nil)
+		fresh, err := r.get(ctx, lb.ID, 0, nil)
 		if err != nil {
-			return &requestError{fmt.Sprintf("get load balancer %s", lb.ID), err}
+			return err
 		}
 		lb, changes = fresh, loadbalancer.Diff(desired.Settings, settingsOf(fresh))
 	}
@@ -43,7 +43,6 @@ func (r *Reconciler) update(ctx context.Context, w *work, lb *godo.LoadBalancer,
 		return r.apply(ctx, lb, d)
 	})
 	if doapi.IsNotFound(err) {
-		r.balancers.Doubt(lb.ID)
 		return fmt.Errorf("change load balancer %s: %w", lb.ID, errGone)
 	}
 	var refused *resizeError
@@ -54,14 +53,18 @@ func (r *Reconciler) update(ctx context.Context, w *work, lb *godo.LoadBalancer,
 		todo = slices.DeleteFunc(todo, func(c loadbalancer.Change) bool { return c.Field == loadbalancer.FieldSize })
 	}
 	if len(todo) > 0 {
-		what := loadbalancer.Describe(todo)
-		klog.FromContext(ctx).Info("Changed load balancer", "service", klog.KObj(w.svc), "id", lb.ID, "name", lb.Name, "changes", what)
-		r.recorder.Tell(w.svc, events.LoadBalancerUpdated, "Changed load balancer "+lb.ID+": "+what+".")
+		r.tellChanged(ctx, w, lb, todo)
 	}
 	if refused != nil {
 		return refused
 	}
 	return nil
+}
+
+func (r *Reconciler) tellChanged(ctx context.Context, w *work, lb *godo.LoadBalancer, changes []loadbalancer.Change) {
+	what := loadbalancer.Describe(changes)
+	klog.FromContext(ctx).Info("Changed load balancer", "service", klog.KObj(w.svc), "id", lb.ID, "name", lb.Name, "changes", what)
+	r.recorder.Tell(w.svc, events.LoadBalancerUpdated, "Changed load balancer "+lb.ID+": "+what+".")
 }
 
 // isOfAnotherKind tells whether the Service asks for a type or a network that
@@ -166,8 +169,6 @@ func (r *Reconciler) keepBackends(ctx context.Context, w *work, lb *godo.LoadBal
 		klog.FromContext(ctx).V(2).Info("Backends of an invalid Service can't be brought up to date", "id", lb.ID, "err", err)
 		return invalid
 	}
-	what := loadbalancer.Describe(changes)
-	klog.FromContext(ctx).Info("Changed load balancer", "service", klog.KObj(w.svc), "id", lb.ID, "name", lb.Name, "changes", what)
-	r.recorder.Tell(w.svc, events.LoadBalancerUpdated, "Changed load balancer "+lb.ID+": "+what+".")
+	r.tellChanged(ctx, w, lb, changes)
 	return invalid
 }

@@ -1,0 +1,71 @@
+package reconciler
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/digitalocean/godo"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	servicehelpers "k8s.io/cloud-provider/service/helpers"
+
+	"digitalocean-cloud-controller-manager/internal/annotation"
+	"digitalocean-cloud-controller-manager/internal/loadbalancer"
+)
+
+// remember writes the load balancer's id and type to the Service's annotations,
+// and the version of the defaults that it follows, in one patch, if they aren't
+// there.
+func (r *Reconciler) remember(ctx context.Context, svc *v1.Service, lb *godo.LoadBalancer) error {
+	want := map[string]any{}
+	if svc.Annotations[annotation.LoadBalancerID] != lb.ID {
+		want[annotation.LoadBalancerID] = lb.ID
+	}
+	for key, value := range map[string]string{
+		annotation.Type:            cmp.Or(lb.Type, annotation.TypeRegional),
+		annotation.DefaultsVersion: strconv.Itoa(loadbalancer.DefaultsVersion),
+	} {
+		// The user's word stays, also where it asks for what can't be.
+		if svc.Annotations[key] == "" {
+			want[key] = value
+		}
+	}
+	if len(want) == 0 {
+		return nil
+	}
+	if err := r.annotate(ctx, svc, want); err != nil {
+		return fmt.Errorf("write the load balancer's id %s to the Service: %w", lb.ID, err)
+	}
+	return nil
+}
+
+// annotate sets annotations of a Service, or removes those that are nil.
+func (r *Reconciler) annotate(ctx context.Context, svc *v1.Service, annotations map[string]any) error {
+	return r.patch(ctx, svc, map[string]any{"metadata": map[string]any{"uid": svc.UID, "annotations": annotations}})
+}
+
+// writeStatus writes the status unless it is so already.
+func (r *Reconciler) writeStatus(ctx context.Context, svc *v1.Service, status *v1.LoadBalancerStatus) error {
+	if servicehelpers.LoadBalancerStatusEqual(&svc.Status.LoadBalancer, status) {
+		return nil
+	}
+	return r.patch(ctx, svc, map[string]any{
+		"metadata": map[string]any{"uid": svc.UID},
+		"status":   map[string]any{"loadBalancer": status},
+	}, "status")
+}
+
+// patch merges fields into a Service. They hold its UID, which keeps them from
+// one that was re-created meanwhile.
+func (r *Reconciler) patch(ctx context.Context, svc *v1.Service, fields map[string]any, subresources ...string) error {
+	patch, err := json.Marshal(fields)
+	if err != nil {
+		return fmt.Errorf("encode a change of the Service: %w", err)
+	}
+	_, err = r.kube.CoreV1().Services(svc.Namespace).Patch(ctx, svc.Name, types.MergePatchType, patch, metav1.PatchOptions{}, subresources...)
+	return err
+}
