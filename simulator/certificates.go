@@ -191,18 +191,18 @@ func listCertificates(c *call) (reply, error) {
 }
 
 func getCertificate(c *call) (reply, error) {
-	cert, ok := c.team.certificates.get(c.params["id"])
-	if !ok {
-		return reply{}, notFound()
+	cert, err := c.team.certificates.find(c.params["id"])
+	if err != nil {
+		return reply{}, err
 	}
 	return jsonReply(http.StatusOK, map[string]any{"certificate": cert.show(c.now)})
 }
 
 func deleteCertificate(c *call) (reply, error) {
-	cert, ok := c.team.certificates.get(c.params["id"])
+	cert, err := c.team.certificates.find(c.params["id"])
 	switch {
-	case !ok:
-		return reply{}, notFound()
+	case err != nil:
+		return reply{}, err
 	case c.team.userOfCertificate(cert.ID) != nil, c.now.Before(cert.heldUntil):
 		return reply{}, forbidden("Make sure the certificate is not in use before deleting it")
 	}

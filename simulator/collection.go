@@ -25,6 +25,15 @@ func (c *collection[K, V]) get(key K) (*V, bool) {
 	return v, ok
 }
 
+// find is get for what a request's path names: the API's 404 where it is none.
+func (c *collection[K, V]) find(key K) (*V, error) {
+	v, ok := c.get(key)
+	if !ok {
+		return nil, notFound()
+	}
+	return v, nil
+}
+
 func (c *collection[K, V]) remove(key K) {
 	v, ok := c.index[key]
 	if !ok {

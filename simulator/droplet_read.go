@@ -23,11 +23,7 @@ func (c *call) droplet() (*droplet, error) {
 	if err != nil {
 		return nil, notFound()
 	}
-	d, ok := c.team.droplets.get(id)
-	if !ok {
-		return nil, notFound()
-	}
-	return d, nil
+	return c.team.droplets.find(id)
 }
 
 func getDroplet(c *call) (reply, error) {

@@ -158,11 +158,7 @@ func addFirewallRoutes(t *router) {
 
 // firewall finds the firewall that the path names among the team's.
 func (c *call) firewall() (*firewall, error) {
-	f, ok := c.team.firewalls.get(c.params["id"])
-	if !ok {
-		return nil, notFound()
-	}
-	return f, nil
+	return c.team.firewalls.find(c.params["id"])
 }
 
 func (c *call) showFirewall(f *firewall) Firewall { return f.show(c.now) }

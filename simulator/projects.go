@@ -66,11 +66,7 @@ func (c *call) project() (*Project, error) {
 	if id == "default" {
 		id = c.team.defaultProjectID()
 	}
-	p, ok := c.team.projects.get(id)
-	if !ok {
-		return nil, notFound()
-	}
-	return p, nil
+	return c.team.projects.find(id)
 }
 
 // projectRequest is the body of POST, PUT and PATCH; nil was not sent.

@@ -57,11 +57,7 @@ func addReservedIPRoutes(t *router) {
 }
 
 func (c *call) reservedIP() (*reservedIP, error) {
-	r, ok := c.team.reservedIPs.get(c.params["ip"])
-	if !ok {
-		return nil, notFound()
-	}
-	return r, nil
+	return c.team.reservedIPs.find(c.params["ip"])
 }
 
 // createReservedIP makes an address for a region, or for a droplet, to which it

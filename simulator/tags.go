@@ -171,11 +171,7 @@ func createTag(c *call) (reply, error) {
 
 // tag finds the tag that the path names, in whatever spelling.
 func (c *call) tag() (*tag, error) {
-	found, ok := c.team.tags.get(strings.ToLower(c.params["tag"]))
-	if !ok {
-		return nil, notFound()
-	}
-	return found, nil
+	return c.team.tags.find(strings.ToLower(c.params["tag"]))
 }
 
 func getTag(c *call) (reply, error) {

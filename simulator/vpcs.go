@@ -73,11 +73,7 @@ func addVPCRoutes(t *router) {
 }
 
 func (c *call) vpc() (*VPC, error) {
-	v, ok := c.team.vpcs.get(c.params["id"])
-	if !ok {
-		return nil, notFound()
-	}
-	return v, nil
+	return c.team.vpcs.find(c.params["id"])
 }
 
 func getVPC(c *call) (reply, error) {

@@ -155,8 +155,7 @@ func TestDropletThatShowsAgainIsNoLoss(t *testing.T) {
 func TestNodeThatTheAPIServerKeepsIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, standardBrake)
-		witness, _ := c.add("witness")
-		setReady(witness, v1.ConditionTrue)
+		c.addWitness()
 		node, id := c.add("w")
 		c.removed(time.Minute)
 		if err := c.sim.DeleteDroplet(id); err != nil {

@@ -60,6 +60,22 @@ func (c *cluster) add(name string) (*v1.Node, int) {
 	return c.addNode(name, fmt.Sprint("digitalocean://", id), created), id
 }
 
+// addWitness makes a Node that is ready, by whose droplet the token is known to
+// show the cluster.
+func (c *cluster) addWitness() {
+	witness, _ := c.add("witness")
+	setReady(witness, v1.ConditionTrue)
+}
+
+// addMany makes n droplets and their Nodes.
+func (c *cluster) addMany(n int) (ids []int) {
+	for i := range n {
+		_, id := c.add(fmt.Sprint("w", i))
+		ids = append(ids, id)
+	}
+	return ids
+}
+
 func (c *cluster) addNode(name, providerID string, created time.Time) *v1.Node {
 	node := &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(created)},

@@ -22,8 +22,7 @@ func TestOneWrongAnswerIsNotHalfOfARemovalForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		c := newCluster(t, standardBrake)
-		witness, _ := c.add("witness")
-		setReady(witness, v1.ConditionTrue)
+		c.addWitness()
 		node, id := c.add("w")
 		c.removed(time.Minute)
 		for range 2 {
@@ -50,13 +49,8 @@ func TestForeignNodesDoNotMakeTheGoneOnesLookFew(t *testing.T) {
 		for i := range 80 {
 			c.addNode(fmt.Sprint("metal-", i), fmt.Sprint("metal://", i), time.Now().Add(-time.Hour))
 		}
-		witness, _ := c.add("witness")
-		setReady(witness, v1.ConditionTrue)
-		var ids []int
-		for i := range 19 {
-			_, id := c.add(fmt.Sprint("w", i))
-			ids = append(ids, id)
-		}
+		c.addWitness()
+		ids := c.addMany(19)
 		c.removed(time.Minute)
 		for _, id := range ids {
 			c.sim.AddFault(simulator.Fault{Path: fmt.Sprint("/v2/droplets/", id), Status: 404})
@@ -71,8 +65,7 @@ func TestForeignNodesDoNotMakeTheGoneOnesLookFew(t *testing.T) {
 func TestNodeWhoseDropletNobodyEverSawIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, standardBrake)
-		witness, _ := c.add("witness")
-		setReady(witness, v1.ConditionTrue)
+		c.addWitness()
 		typo := c.addNode("typo", "digitalocean://999", time.Now().Add(-time.Hour))
 		typo.Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider}}
 		if removed := c.removed(20 * time.Minute); len(removed) > 0 {
@@ -88,8 +81,7 @@ func TestBogusProviderIDDoesNotHoldUpOthersNorCostMuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		c := newCluster(t, standardBrake)
-		witness, _ := c.add("witness")
-		setReady(witness, v1.ConditionTrue)
+		c.addWitness()
 		_, id := c.add("w")
 		bogus := c.addNode("bogus", "digitalocean://999", time.Now())
 		bogus.Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider}}

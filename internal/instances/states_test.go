@@ -130,13 +130,8 @@ func TestEveryStateIsCounted(t *testing.T) {
 func TestNodeHeldByTheBrakeIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, config.Nodes{DeletionBrake: config.Brake{Count: 1, Percent: 20, Window: time.Minute}})
-		witness, _ := c.add("witness")
-		setReady(witness, v1.ConditionTrue)
-		var ids []int
-		for i := range 3 {
-			_, id := c.add(fmt.Sprint("w", i))
-			ids = append(ids, id)
-		}
+		c.addWitness()
+		ids := c.addMany(3)
 		c.removed(time.Minute)
 		for _, id := range ids {
 			if err := c.sim.DeleteDroplet(id); err != nil {
