@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync/atomic"
 
 	"k8s.io/client-go/informers"
@@ -54,10 +55,10 @@ var (
 
 // newFromEnvironment is the provider's factory.
 func newFromEnvironment(cloudConfig io.Reader) (cloudprovider.Interface, error) {
-	if cloudConfig != nil {
-		klog.InfoS("The file of --cloud-config is not read: every setting is an environment variable")
+	if cloudConfig == nil {
+		cloudConfig = strings.NewReader("")
 	}
-	settings, err := config.FromEnvironment(os.LookupEnv)
+	settings, err := config.Read(os.LookupEnv, cloudConfig)
 	if err != nil {
 		return nil, fmt.Errorf("invalid settings:\n%w", err)
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"digitalocean-cloud-controller-manager/internal/nearest"
 )
 
 // ownPrefixes begin keys that are surely meant for us; nothing else has them.
@@ -38,22 +40,18 @@ func meantForUs(key string) bool {
 			return true
 		}
 	}
-	return nearest(key) != ""
+	return nearestKey(key) != ""
 }
 
-// nearest returns the known key that the user may have meant, or "". Names are
-// compared without prefixes, so that the right name under a wrong prefix is near.
-func nearest(key string) string {
-	name := bareName(key)
-	// A short name is near to anything: a slip in three letters is none.
-	best, least := "", len(name)/4+1
-	for _, d := range Registry {
-		distance := editDistance(name, bareName(d.Key), least)
-		if distance < least || best == "" && distance == least {
-			best, least = d.Key, distance
-		}
+// nearestKey returns the known key that the user may have meant, or "". Names
+// are compared without prefixes, so that the right name under a wrong prefix is
+// near.
+func nearestKey(key string) string {
+	keys := make([]string, len(Registry))
+	for i, d := range Registry {
+		keys[i] = d.Key
 	}
-	return best
+	return nearest.By(key, keys, bareName)
 }
 
 // bareName is a key without what only tells whose it is.
@@ -67,29 +65,4 @@ func bareName(key string) string {
 		name = strings.TrimPrefix(name, prefix)
 	}
 	return name
-}
-
-// editDistance counts the bytes to insert, remove or replace to turn a into b
-// (Levenshtein). Above most it is only known to be above most: keys may be long.
-func editDistance(a, b string, most int) int {
-	if difference := len(a) - len(b); difference > most || -difference > most {
-		return most + 1
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

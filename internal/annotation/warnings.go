@@ -40,7 +40,7 @@ func Warnings(svc *v1.Service, spec Spec) []Warning {
 	}
 	for _, key := range Unknown(svc) {
 		text := "is not known here, and has no effect"
-		if near := nearest(key); near != "" {
+		if near := nearestKey(key); near != "" {
 			text += "; the nearest annotation is " + near
 		}
 		w.warn(key, text)

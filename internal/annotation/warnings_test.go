@@ -154,7 +154,7 @@ func TestUnknown(t *testing.T) {
 		if diff := cmp.Diff([]string{test.key}, Unknown(svc)); diff != "" {
 			t.Error(diff)
 		}
-		if near := nearest(test.key); near != test.near {
+		if near := nearestKey(test.key); near != test.near {
 			t.Errorf("%s is near %q, want %q", test.key, near, test.near)
 		}
 	}
@@ -162,22 +162,8 @@ func TestUnknown(t *testing.T) {
 		if unknown := Unknown(service(annotations{d.Key: ""})); len(unknown) > 0 {
 			t.Errorf("%s is unknown", d.Key)
 		}
-		if near := nearest(d.Key); near != d.Key {
+		if near := nearestKey(d.Key); near != d.Key {
 			t.Errorf("%s is nearer to %s than to itself", d.Key, near)
 		}
-	}
-}
-
-func TestEditDistance(t *testing.T) {
-	for _, test := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "ab", 2}, {"ab", "", 2}, {"typ", "type", 1}, {"kitten", "sitting", 3}, {"abc", "abc", 0}, {"ab", "ba", 2}} {
-		if got := editDistance(test.a, test.b, 9); got != test.want {
-			t.Errorf("%q and %q are %d apart, want %d", test.a, test.b, got, test.want)
-		}
-	}
-	if got := editDistance("a", strings.Repeat("a", 300), 3); got <= 3 {
-		t.Errorf("far words are %d apart", got)
 	}
 }

@@ -17,7 +17,7 @@ const (
 )
 
 // Config is everything an operator can set. The zero value is not valid: make
-// one with [FromEnvironment].
+// one with [FromEnvironment] or [Read].
 type Config struct {
 	// API says how DigitalOcean's API is reached.
 	API API
@@ -35,6 +35,13 @@ type Config struct {
 	// DefaultLoadBalancerType is the type of a new load balancer whose Service
 	// names none.
 	DefaultLoadBalancerType string
+	// TargetTag is the droplet tag that load balancers send traffic to, which
+	// the manager keeps on exactly the droplets that are backends. Empty: they
+	// list droplets by id.
+	TargetTag string
+	// DriftPeriod is how often DigitalOcean is asked whether somebody changed
+	// what the manager manages. Zero: never.
+	DriftPeriod time.Duration
 	// Firewall is the public access firewall. Nil: none is managed.
 	Firewall *Firewall
 	// MetricsAddress is the host:port of a plain HTTP listener for /metrics.

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"os"
@@ -33,11 +34,16 @@ const (
 	EnvDebugAddr    = "DEBUG_ADDR"
 	EnvNodeBrake    = "NODE_DELETION_BRAKE"   // ours
 	EnvNodeTags     = "NODE_LABELS_FROM_TAGS" // ours
+	EnvDriftPeriod  = "DRIFT_PERIOD"          // ours
+	EnvTargets      = "LOAD_BALANCER_TARGETS" // ours
 )
 
 // defaultMetadataURL is the link-local address at which a droplet reaches its
 // metadata service.
 const defaultMetadataURL = "http://169.254.169.254/"
+
+// targetTagPrefix begins the tag that load balancers target.
+const targetTagPrefix = "k8s-backends:"
 
 // maxNameLength bounds a firewall's name and what follows "k8s:" in a tag:
 // the API takes up to 255 characters.
@@ -74,7 +80,28 @@ func (p *Problem) Error() string {
 // as charts render it so. The error joins a [*Problem] for each setting that
 // can't be used.
 func FromEnvironment(lookup func(string) (string, bool)) (*Config, error) {
-	r := reader{lookup: lookup}
+	return read(lookup, &file{})
+}
+
+// Read reads the settings from a configuration file as well; what the
+// environment sets wins over the file. Problems of the file name the path in
+// it.
+func Read(lookup func(string) (string, bool), configFile io.Reader) (*Config, error) {
+	f, err := readFile(configFile)
+	if f == nil {
+		return nil, err
+	}
+	c, more := read(lookup, f)
+	return c, errors.Join(err, more)
+}
+
+func read(lookup func(string) (string, bool), f *file) (*Config, error) {
+	r := reader{lookup: lookup, file: f}
+	if r.fromEnvironment(EnvToken) || r.fromEnvironment(EnvTokenFile) {
+		// Where the token comes from is one setting in two forms.
+		delete(f.values, EnvToken)
+		delete(f.values, EnvTokenFile)
+	}
 	c := &Config{
 		API: API{
 			Token:        r.token(),
@@ -87,6 +114,8 @@ func FromEnvironment(lookup func(string) (string, bool)) (*Config, error) {
 		ClusterID:               r.clusterID(),
 		VPCID:                   r.matching(EnvVPCID, uuidPattern, "a VPC's UUID in lower case"),
 		DefaultLoadBalancerType: r.oneOf(EnvDefaultType, TypeRegionalNetwork, TypeRegional),
+		TargetTag:               r.targetTag(),
+		DriftPeriod:             r.driftPeriod(),
 		Firewall:                r.firewall(),
 		MetricsAddress:          r.address(EnvMetricsAddr),
 		DebugAddress:            r.address(EnvDebugAddr),
@@ -104,6 +133,7 @@ func FromEnvironment(lookup func(string) (string, bool)) (*Config, error) {
 // at once.
 type reader struct {
 	lookup   func(string) (string, bool)
+	file     *file
 	problems []error
 	notes    []string
 	// tokenRefused keeps a token that can't be used from being reported as
@@ -111,15 +141,30 @@ type reader struct {
 	tokenRefused bool
 }
 
+// raw returns a setting's value: the environment's, or else the file's.
+func (r *reader) raw(name string) string {
+	if v, _ := r.lookup(name); strings.TrimSpace(v) != "" {
+		return v
+	}
+	return r.file.values[name]
+}
+
+func (r *reader) fromEnvironment(name string) bool {
+	v, _ := r.lookup(name)
+	return strings.TrimSpace(v) != ""
+}
+
 func (r *reader) refuse(setting, value, allowed string) {
+	if !r.fromEnvironment(setting) && r.file.values[setting] != "" {
+		setting = fileName + ": " + pathOf(setting)
+	}
 	r.problems = append(r.problems, &Problem{Setting: setting, Value: value, Allowed: allowed})
 }
 
 // text returns the variable's value without surrounding white space, which
 // files and editors leave behind.
 func (r *reader) text(name string) string {
-	v, _ := r.lookup(name)
-	return strings.TrimSpace(v)
+	return strings.TrimSpace(r.raw(name))
 }
 
 func (r *reader) matching(name string, pattern *regexp.Regexp, allowed string) string {
@@ -205,6 +250,52 @@ func (r *reader) clusterID() string {
 	return v
 }
 
+// Bounds of the drift period: more often would spend the quota on looking, and
+// less often is what "0" (off) is for.
+const (
+	defaultDriftPeriod = 5 * time.Minute
+	minDriftPeriod     = time.Second
+	maxDriftPeriod     = 24 * time.Hour
+)
+
+func (r *reader) driftPeriod() time.Duration {
+	v := r.text(EnvDriftPeriod)
+	switch v {
+	case "":
+		return defaultDriftPeriod
+	case "0", "off":
+		return 0
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d < minDriftPeriod || d > maxDriftPeriod {
+		r.refuse(EnvDriftPeriod, v, `must be a duration from 1s to 24h such as 5m, or "off"`)
+		return defaultDriftPeriod
+	}
+	return d
+}
+
+// What load balancers send traffic to.
+const (
+	targetsDroplets = "droplets"
+	targetsTag      = "tag"
+)
+
+func (r *reader) targetTag() string {
+	if r.oneOf(EnvTargets, targetsDroplets, targetsTag) == targetsDroplets {
+		return ""
+	}
+	cluster := r.text(EnvClusterID)
+	if cluster == "" {
+		r.refuse(EnvTargets, targetsTag, "must be droplets unless "+EnvClusterID+" is set, which the tag is named by")
+		return ""
+	}
+	if len(targetTagPrefix+cluster) > maxNameLength {
+		r.refuse(EnvTargets, targetsTag, fmt.Sprintf("must be droplets with an %s of more than %d characters, which doesn't fit into a tag", EnvClusterID, maxNameLength-len(targetTagPrefix)))
+		return ""
+	}
+	return targetTagPrefix + cluster
+}
+
 func (r *reader) firewall() *Firewall {
 	name := r.text(EnvFirewallName)
 	tags := splitList(r.text(EnvFirewallTags))
@@ -270,7 +361,7 @@ func (r *reader) brake() Brake {
 
 // token reads the token without showing it in any problem.
 func (r *reader) token() doapi.Token {
-	raw, _ := r.lookup(EnvToken)
+	raw := r.raw(EnvToken)
 	if strings.TrimSpace(raw) == "" {
 		return doapi.Token{}
 	}

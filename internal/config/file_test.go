@@ -1,0 +1,133 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const completeFile = `
+version: 1
+api:
+  tokenFile: /run/token
+  url: http://127.0.0.1:8080
+  rateLimitQPS: 2.5
+region: nyc3
+metadataURL: http://127.0.0.1:8081/
+clusterID: prod
+vpcID: 5a4981aa-9653-4bd1-bef5-d6bff52042e4
+metricsAddress: 127.0.0.1:9100
+debugAddress: ":9101"
+driftPeriod: 10m
+firewall:
+  name: k8s-public
+  tags: [k8s:worker, k8s]
+loadBalancer:
+  defaultType: REGIONAL
+  targets: tag
+nodes:
+  deletionBrake: 5,50%
+  labelsFromTags: ["pool:*", "env:*"]
+`
+
+func TestReadTakesEverySettingFromTheFile(t *testing.T) {
+	got, err := Read(environment(nil), strings.NewReader(completeFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := FromEnvironment(environment(map[string]string{
+		EnvTokenFile: "/run/token", EnvAPIURL: "http://127.0.0.1:8080", EnvRateLimit: "2.5", EnvRegion: "nyc3",
+		EnvMetadataURL: "http://127.0.0.1:8081/", EnvClusterID: "prod", EnvVPCID: "5a4981aa-9653-4bd1-bef5-d6bff52042e4",
+		EnvMetricsAddr: "127.0.0.1:9100", EnvDebugAddr: ":9101", EnvDriftPeriod: "10m",
+		EnvFirewallName: "k8s-public", EnvFirewallTags: "k8s:worker,k8s", EnvDefaultType: "REGIONAL", EnvTargets: "tag",
+		EnvNodeBrake: "5,50%", EnvNodeTags: "pool:*,env:*",
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(API{}.Token)); diff != "" {
+		t.Error(diff)
+	}
+	if got.DriftPeriod != 10*time.Minute || got.TargetTag != "k8s-backends:prod" {
+		t.Errorf("drift period %v, target tag %q", got.DriftPeriod, got.TargetTag)
+	}
+	for path := range fileSettings {
+		if name := path[strings.LastIndex(path, ".")+1:]; path != "api.token" && !strings.Contains(completeFile, name+":") {
+			t.Errorf("this test's file lacks %s", path)
+		}
+	}
+}
+
+func TestReadPrefersTheEnvironment(t *testing.T) {
+	c, err := Read(environment(map[string]string{EnvToken: testToken, EnvRegion: "fra1", EnvDriftPeriod: "off", EnvTargets: "droplets"}), strings.NewReader(completeFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Region != "fra1" || c.DriftPeriod != 0 || c.TargetTag != "" || c.API.TokenFile != "" || c.API.Token.IsZero() {
+		t.Errorf("the file won over the environment: %+v", c)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	tests := []struct {
+		name, file string
+		want       []string
+	}{
+		{"no version", "region: nyc3", []string{"--cloud-config: version", "must be 1"}},
+		{"another version", "version: 2", []string{"--cloud-config: version", `"2"`, "must be 1"}},
+		{"an unknown key", "version: 1\nregoin: nyc3", []string{"--cloud-config: regoin", "is region meant?"}},
+		{"an unknown key far from all", "version: 1\ncolours: red", []string{"--cloud-config: colours", "api.tokenFile"}},
+		{"an unknown key in a section", "version: 1\nfirewall: {nam: x}", []string{"--cloud-config: firewall.nam", "is firewall.name meant?"}},
+		{"a key twice", "version: 1\nregion: a\nregion: b", []string{"--cloud-config", "region"}},
+		{"a section that is a value", "version: 1\napi: x", []string{"--cloud-config: api", "a section"}},
+		{"a value that is a section", "version: 1\nregion: {a: b}", []string{"--cloud-config: region", "one value"}},
+		{"a bad value names its path", "version: 1\nregion: NYC3", []string{"--cloud-config: region", `"NYC3"`}},
+		{"a list with a comma in an entry", "version: 1\nfirewall: {name: fw, tags: ['a,b']}", []string{"--cloud-config: firewall.tags"}},
+		{"no YAML", "a: b: c", []string{"--cloud-config", "YAML"}},
+		{"a list", "- a", []string{"--cloud-config"}},
+		{"two problems at once", "version: 1\nregion: NYC3\nx: y", []string{"--cloud-config: region", "--cloud-config: x"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Read(environment(map[string]string{EnvToken: testToken}), strings.NewReader(test.file))
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("the message lacks %q: %v", want, err)
+				}
+			}
+		})
+	}
+}
+
+func TestReadTakesAnEmptyFile(t *testing.T) {
+	for _, file := range []string{"", "# nothing yet\n", "{}"} {
+		if _, err := Read(environment(map[string]string{EnvToken: testToken}), strings.NewReader(file)); err != nil {
+			t.Errorf("%q: %v", file, err)
+		}
+	}
+}
+
+func TestReadNeverShowsATokenOfTheFile(t *testing.T) {
+	for _, value := range []string{`"` + testToken + ` with blanks"`, "[" + testToken + ", x]", "{" + testToken + ": x}"} {
+		_, err := Read(environment(nil), strings.NewReader("version: 1\napi:\n  token: "+value+"\n"))
+		if err == nil || strings.Contains(err.Error(), testToken) {
+			t.Errorf("token: %s: %v", value, err)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(completeFile)
+	f.Add("version: 1\napi: [1, {a: b}]")
+	f.Fuzz(func(t *testing.T, file string) {
+		c, err := Read(environment(map[string]string{EnvToken: testToken}), strings.NewReader(file))
+		if c == nil && err == nil {
+			t.Error("neither settings nor an error")
+		}
+	})
+}
