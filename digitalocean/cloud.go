@@ -15,7 +15,6 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"digitalocean-cloud-controller-manager/internal/annotation"
 	"digitalocean-cloud-controller-manager/internal/config"
 	"digitalocean-cloud-controller-manager/internal/doapi"
 	"digitalocean-cloud-controller-manager/internal/events"
@@ -125,7 +124,7 @@ func (c *Cloud) SetInformers(factory informers.SharedInformerFactory) {
 		Certificates: c.client.Certificates, Droplets: droplets,
 		Kube: c.kube.client, Services: services, Nodes: nodes, Recorder: recorder,
 		Metrics:  reconciler.NewMetrics(legacyregistry.MustRegister),
-		Defaults: annotation.Defaults{Type: c.config.DefaultLoadBalancerType},
+		Defaults: c.config.Defaults,
 		Cluster:  c.cluster, Clock: c.clock,
 	})
 	go c.balancers.Run(c.kube.context)

@@ -15,6 +15,9 @@ const (
 	Name            = prefixLoadBalancer + "name"
 )
 
+// Class chooses defaults that the manager's configuration has by that name.
+const Class = prefixLoadBalancer + "class"
+
 // Keys of the annotations about the load balancer's shape.
 const (
 	Type         = prefixLoadBalancer + "type"

@@ -2,6 +2,8 @@ package annotation
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,8 +15,11 @@ import (
 // what could not. An annotation whose value is empty counts as absent, as
 // charts render it so; only [OverrideHealthCheck] counts by its presence.
 func Parse(svc *v1.Service, defaults Defaults) (Spec, []Problem) {
-	p := read(svc.Annotations)
+	svc, inherited := defaults.inEffect(svc)
+	p := read(svc.Annotations, inherited)
+	defaults.checkClass(p)
 	spec := p.spec(defaults)
+	spec.Inherited = slices.Sorted(maps.Keys(inherited))
 	_, spec.HealthCheck.Override = svc.Annotations[OverrideHealthCheck]
 	if ranges := svc.Spec.LoadBalancerSourceRanges; len(ranges) > 0 {
 		spec.AllowRules = p.sourceRanges(ranges)
@@ -41,13 +46,14 @@ func FirewallManaged(svc *v1.Service) (managed bool, problem *Problem) {
 
 // parser holds the annotations whose values are valid.
 type parser struct {
-	values   map[string]string
-	problems []Problem
+	values    map[string]string
+	inherited inherited
+	problems  []Problem
 }
 
 // read checks the values one by one, in the registry's order.
-func read(annotations map[string]string) *parser {
-	p := &parser{values: map[string]string{}}
+func read(annotations map[string]string, inherited inherited) *parser {
+	p := &parser{values: map[string]string{}, inherited: inherited}
 	for _, definition := range Registry {
 		value := annotations[definition.Key]
 		if value == "" || definition.NotForBalancer {
@@ -66,6 +72,9 @@ func read(annotations map[string]string) *parser {
 }
 
 func (p *parser) refuse(field, value, allowed string) {
+	if whose := p.inherited[field]; whose != "" {
+		allowed += " (the value is of " + whose + ")"
+	}
 	p.problems = append(p.problems, Problem{Field: field, Value: value, Allowed: allowed})
 }
 

@@ -66,6 +66,8 @@ type Definition struct {
 	// NotForBalancer is true where the load balancer doesn't depend on the
 	// annotation: a value that can't be used doesn't hold it up.
 	NotForBalancer bool
+	// PerService is true where the value can't be a default for many Services.
+	PerService bool
 	// Hint helps with a common mistake, at the end of a refusal.
 	Hint string
 	// Doc explains the annotation to a user, in Markdown.
@@ -78,6 +80,7 @@ var sections = []struct {
 	definitions []Definition
 }{
 	{"Which load balancer", identityAnnotations},
+	{"Defaults", classAnnotations},
 	{"Type, size and addresses", shapeAnnotations},
 	{"Protocols and TLS", protocolAnnotations},
 	{"Health checks", healthAnnotations},

@@ -13,6 +13,7 @@ var accessAnnotations = []Definition{
 	},
 	{
 		Key:            FirewallManagedKey,
+		PerService:     true,
 		Kind:           KindBool,
 		Default:        "true",
 		FailSafe:       true,

@@ -52,10 +52,11 @@ var shapeAnnotations = []Definition{
 		Doc:        "The size as DigitalOcean once named it. Not together with `" + SizeUnit + "`.",
 	},
 	{
-		Key:       IP,
-		Kind:      KindIPv4,
-		Immutable: true,
-		Doc:       "An address that you brought to DigitalOcean (BYOIP), to make the load balancer with. Reserved IPs can't be used. Not for the network `INTERNAL`.",
+		Key:        IP,
+		PerService: true,
+		Kind:       KindIPv4,
+		Immutable:  true,
+		Doc:        "An address that you brought to DigitalOcean (BYOIP), to make the load balancer with. Reserved IPs can't be used. Not for the network `INTERNAL`.",
 	},
 	{
 		Key:       SubnetUUID,
@@ -64,9 +65,10 @@ var shapeAnnotations = []Definition{
 		Doc:       "The VPC subnet to make the load balancer in. Needs `DO_CLUSTER_VPC_ID`.",
 	},
 	{
-		Key:  Hostname,
-		Kind: KindHost,
-		Doc:  "The host name in the Service's status, in place of the addresses (for the type `REGIONAL_NETWORK` beside them). No DNS record is made: the name must resolve to the load balancer's address.",
+		Key:        Hostname,
+		PerService: true,
+		Kind:       KindHost,
+		Doc:        "The host name in the Service's status, in place of the addresses (for the type `REGIONAL_NETWORK` beside them). No DNS record is made: the name must resolve to the load balancer's address.",
 	},
 }
 

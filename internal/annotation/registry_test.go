@@ -52,6 +52,7 @@ var badValues = map[string][]string{
 	AllowRules:               {"192.0.2.1", "ip:192.0.2.0/24", "cidr:192.0.2.1", "ip:192.0.2.1, host:a", ","},
 	DenyRules:                {"ip:300.0.0.1", "cidr:192.0.2.0/33"},
 	FirewallManagedKey:       {"maybe"},
+	Class:                    {"a b"},
 }
 
 var keyPattern = regexp.MustCompile(`[a-z.]+\.(?:io|com)/[a-z0-9-]+`)

@@ -57,6 +57,11 @@ type Spec struct {
 	IP string
 	// SubnetUUID is the VPC subnet to make the load balancer in.
 	SubnetUUID string
+
+	// Inherited are the keys of annotations that are in effect without being
+	// the Service's own, sorted: what can't be changed on a load balancer that
+	// exists doesn't change on their account.
+	Inherited []string
 }
 
 // HealthCheck is how backends are probed. Times are in seconds.
@@ -82,10 +87,4 @@ type StickySessions struct {
 	CookieName string
 	// CookieTTLSeconds is in seconds.
 	CookieTTLSeconds int
-}
-
-// Defaults are the cluster-wide values of annotations that a Service lacks.
-type Defaults struct {
-	// Type is the type of load balancers.
-	Type string
 }

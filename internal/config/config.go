@@ -7,13 +7,8 @@ import (
 	"net/url"
 	"time"
 
+	"digitalocean-cloud-controller-manager/internal/annotation"
 	"digitalocean-cloud-controller-manager/internal/doapi"
-)
-
-// Load balancer types that DigitalOcean offers for a Service.
-const (
-	TypeRegional        = "REGIONAL"
-	TypeRegionalNetwork = "REGIONAL_NETWORK"
 )
 
 // Config is everything an operator can set. The zero value is not valid: make
@@ -32,9 +27,8 @@ type Config struct {
 	// VPCID is the VPC (a UUID) of new load balancers. Empty: the region's
 	// default VPC.
 	VPCID string
-	// DefaultLoadBalancerType is the type of a new load balancer whose Service
-	// names none.
-	DefaultLoadBalancerType string
+	// Defaults are what holds for a Service that lacks an annotation.
+	Defaults annotation.Defaults
 	// TargetTag is the droplet tag that load balancers send traffic to, which
 	// the manager keeps on exactly the droplets that are backends. Empty: they
 	// list droplets by id.

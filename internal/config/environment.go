@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"digitalocean-cloud-controller-manager/internal/annotation"
 	"digitalocean-cloud-controller-manager/internal/doapi"
 )
 
@@ -102,6 +103,9 @@ func read(lookup func(string) (string, bool), f *file) (*Config, error) {
 		delete(f.values, EnvToken)
 		delete(f.values, EnvTokenFile)
 	}
+	if r.fromEnvironment(EnvDefaultType) {
+		delete(f.defaults, annotation.Type)
+	}
 	c := &Config{
 		API: API{
 			Token:        r.token(),
@@ -109,16 +113,20 @@ func read(lookup func(string) (string, bool), f *file) (*Config, error) {
 			URL:          r.httpURL(EnvAPIURL, ""),
 			RateLimitQPS: r.rate(EnvRateLimit),
 		},
-		Region:                  r.matching(EnvRegion, slugPattern, "a region slug such as nyc3: lower-case letters and digits"),
-		MetadataURL:             r.httpURL(EnvMetadataURL, defaultMetadataURL),
-		ClusterID:               r.clusterID(),
-		VPCID:                   r.matching(EnvVPCID, uuidPattern, "a VPC's UUID in lower case"),
-		DefaultLoadBalancerType: r.oneOf(EnvDefaultType, TypeRegionalNetwork, TypeRegional),
-		TargetTag:               r.targetTag(),
-		DriftPeriod:             r.driftPeriod(),
-		Firewall:                r.firewall(),
-		MetricsAddress:          r.address(EnvMetricsAddr),
-		DebugAddress:            r.address(EnvDebugAddr),
+		Region:      r.matching(EnvRegion, slugPattern, "a region slug such as nyc3: lower-case letters and digits"),
+		MetadataURL: r.httpURL(EnvMetadataURL, defaultMetadataURL),
+		ClusterID:   r.clusterID(),
+		VPCID:       r.matching(EnvVPCID, uuidPattern, "a VPC's UUID in lower case"),
+		Defaults: annotation.Defaults{
+			Type:    r.oneOf(EnvDefaultType, annotation.TypeRegionalNetwork, annotation.TypeRegional),
+			Values:  f.defaults,
+			Classes: f.classes,
+		},
+		TargetTag:      r.targetTag(),
+		DriftPeriod:    r.driftPeriod(),
+		Firewall:       r.firewall(),
+		MetricsAddress: r.address(EnvMetricsAddr),
+		DebugAddress:   r.address(EnvDebugAddr),
 		Nodes: Nodes{
 			DeletionBrake: r.brake(),
 			TagLabels:     r.tagPatterns(),

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"digitalocean-cloud-controller-manager/internal/annotation"
 )
 
 const testToken = "dop_v1_0123456789abcdef"
@@ -50,7 +52,7 @@ func TestFromEnvironmentReadsEveryVariable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := []any{c.API.URL.String(), c.API.RateLimitQPS, c.Region, c.MetadataURL.String(), c.ClusterID, c.VPCID, c.DefaultLoadBalancerType,
+	got := []any{c.API.URL.String(), c.API.RateLimitQPS, c.Region, c.MetadataURL.String(), c.ClusterID, c.VPCID, c.Defaults.Type,
 		*c.Firewall, c.MetricsAddress, c.DebugAddress}
 	want := []any{"http://127.0.0.1:8080/", 2.5, "nyc3", "http://127.0.0.1:8081/", "6f1c2d3e-0000-4000-8000-000000000001",
 		"5a4981aa-9653-4bd1-bef5-d6bff52042e4", "REGIONAL", Firewall{Name: "k8s-public", Tags: []string{"k8s:worker", "k8s"}}, "127.0.0.1:9100", ":9101"}
@@ -72,8 +74,8 @@ func TestFromEnvironmentDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.DefaultLoadBalancerType != TypeRegionalNetwork {
-		t.Errorf("default type is %q, want %q", c.DefaultLoadBalancerType, TypeRegionalNetwork)
+	if c.Defaults.Type != annotation.TypeRegionalNetwork {
+		t.Errorf("default type is %q, want %q", c.Defaults.Type, annotation.TypeRegionalNetwork)
 	}
 	if c.Firewall != nil || c.API.URL != nil || c.Region != "" {
 		t.Errorf("unset variables have values: %+v", c)

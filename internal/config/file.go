@@ -50,6 +50,9 @@ var fileLists = map[string]bool{EnvFirewallTags: true, EnvNodeTags: true}
 type file struct {
 	// values are the settings that have an environment variable, by its name.
 	values map[string]string
+	// defaults and classes are values of annotations.
+	defaults map[string]string
+	classes  map[string]map[string]string
 	// problems are what can't be used.
 	problems []error
 }
@@ -98,6 +101,14 @@ func (f *file) version(tree map[string]any) {
 func (f *file) walk(path string, tree map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(tree)) {
 		below, value := joinPath(path, key), tree[key]
+		switch below {
+		case pathDefaults:
+			f.defaults = f.annotations(below, value)
+			continue
+		case pathClasses:
+			f.readClasses(value)
+			continue
+		}
 		if name, ok := fileSettings[below]; ok {
 			f.set(below, name, value)
 			continue
@@ -137,7 +148,7 @@ func (f *file) set(path, name string, value any) {
 
 func (f *file) unknown(path string) {
 	known := slices.Sorted(maps.Keys(fileSettings))
-	known = append(known, "version")
+	known = append(known, "version", pathDefaults, pathClasses)
 	allowed := "there is no such setting; there are " + strings.Join(known, ", ")
 	if near := nearest.Of(path, known); near != "" {
 		allowed = "there is no such setting; is " + near + " meant?"

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"digitalocean-cloud-controller-manager/internal/annotation"
 )
 
 const completeFile = `
@@ -60,6 +62,30 @@ func TestReadTakesEverySettingFromTheFile(t *testing.T) {
 	}
 }
 
+func TestReadTakesDefaultsAndClasses(t *testing.T) {
+	c, err := Read(environment(map[string]string{EnvToken: testToken}), strings.NewReader(`
+version: 1
+loadBalancer:
+  defaults:
+    http-idle-timeout-seconds: 90
+    enable-proxy-protocol: true
+  classes:
+    big: {size-unit: 6}
+    empty:
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := annotation.Defaults{
+		Type:    annotation.TypeRegionalNetwork,
+		Values:  map[string]string{annotation.HTTPIdleTimeoutSeconds: "90", annotation.EnableProxyProtocol: "true"},
+		Classes: map[string]map[string]string{"big": {annotation.SizeUnit: "6"}, "empty": {}},
+	}
+	if diff := cmp.Diff(want, c.Defaults); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestReadPrefersTheEnvironment(t *testing.T) {
 	c, err := Read(environment(map[string]string{EnvToken: testToken, EnvRegion: "fra1", EnvDriftPeriod: "off", EnvTargets: "droplets"}), strings.NewReader(completeFile))
 	if err != nil {
@@ -87,6 +113,13 @@ func TestReadRefuses(t *testing.T) {
 		{"a list with a comma in an entry", "version: 1\nfirewall: {name: fw, tags: ['a,b']}", []string{"--cloud-config: firewall.tags"}},
 		{"no YAML", "a: b: c", []string{"--cloud-config", "YAML"}},
 		{"a list", "- a", []string{"--cloud-config"}},
+		{"an unknown default", "version: 1\nloadBalancer: {defaults: {size-units: 2}}", []string{"--cloud-config: loadBalancer.defaults.size-units", "is size-unit meant?"}},
+		{"a bad default", "version: 1\nloadBalancer: {defaults: {size-unit: 0}}", []string{"--cloud-config: loadBalancer.defaults.size-unit", `"0"`, "from 1 to"}},
+		{"a default that is a matter of each Service", "version: 1\nloadBalancer: {defaults: {name: web}}", []string{"loadBalancer.defaults.name", "each Service"}},
+		{"a list for a default", "version: 1\nloadBalancer: {defaults: {tls-ports: [443]}}", []string{"loadBalancer.defaults.tls-ports", "one value"}},
+		{"defaults that are none", "version: 1\nloadBalancer: {defaults: big}", []string{"loadBalancer.defaults", "a section"}},
+		{"a bad value in a class", "version: 1\nloadBalancer: {classes: {big: {size-unit: two}}}", []string{"loadBalancer.classes.big.size-unit", `"two"`}},
+		{"a bad name of a class", "version: 1\nloadBalancer: {classes: {Big One: {}}}", []string{"loadBalancer.classes.Big One", "lower-case"}},
 		{"two problems at once", "version: 1\nregion: NYC3\nx: y", []string{"--cloud-config: region", "--cloud-config: x"}},
 	}
 	for _, test := range tests {
