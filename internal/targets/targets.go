@@ -1,0 +1,209 @@
+// Package targets keeps a droplet tag on exactly the droplets that are backends,
+// so that load balancers can send their traffic to the tag: a Node that joins
+// then costs one call, however many load balancers there are.
+package targets
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/digitalocean/godo"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"digitalocean-cloud-controller-manager/internal/doapi"
+)
+
+// TagAPI is the part of DigitalOcean's API that is written to.
+type TagAPI interface {
+	Create(context.Context, *godo.TagCreateRequest) (*godo.Tag, *godo.Response, error)
+	Delete(context.Context, string) (*godo.Response, error)
+	TagResources(context.Context, string, *godo.TagResourcesRequest) (*godo.Response, error)
+	UntagResources(context.Context, string, *godo.UntagResourcesRequest) (*godo.Response, error)
+}
+
+// DropletAPI lists the droplets that carry a tag.
+type DropletAPI interface {
+	ListByTag(context.Context, string, *godo.ListOptions) ([]godo.Droplet, *godo.Response, error)
+}
+
+// relist is how often the droplets that carry the tag are listed, to find those
+// that got or lost it by somebody else's hand. It costs a call for 200 of them.
+const relist = time.Hour
+
+// Tag is a droplet tag of ours. It is safe for concurrent use.
+type Tag struct {
+	name   string
+	api    TagAPI
+	lister *doapi.Lister[godo.Droplet, int]
+	clock  clock.PassiveClock
+
+	// mu is held over calls: what is sent depends on what was sent before.
+	mu sync.Mutex
+	// carriers are the droplets that carry the tag, as far as is known.
+	carriers map[int]bool
+	// listed is when they were listed; zero: they aren't known.
+	listed time.Time
+}
+
+// New makes a Tag of a name that is the manager's alone.
+func New(name string, api TagAPI, droplets DropletAPI, c clock.PassiveClock) *Tag {
+	list := func(ctx context.Context, o *godo.ListOptions) ([]godo.Droplet, *godo.Response, error) {
+		return droplets.ListByTag(ctx, name, o)
+	}
+	return &Tag{name: name, api: api, clock: c, lister: doapi.NewLister(list, func(d godo.Droplet) int { return d.ID })}
+}
+
+// Name is the tag's name.
+func (t *Tag) Name() string { return t.name }
+
+// Sync makes the droplets that backends returns the only ones that carry the
+// tag. It returns them. New ones get the tag before others lose it, so that
+// there is no moment with too few. backends is asked once nobody else is at
+// work on the tag, so that no older knowledge undoes newer.
+//
+// DigitalOcean refuses all droplets for one that doesn't exist: then the error
+// matches [doapi.IsNotFound], and it takes fresher backends.
+func (t *Tag) Sync(ctx context.Context, backends func(context.Context) ([]int, error)) ([]int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	ids, err := backends(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.list(ctx); err != nil {
+		return nil, err
+	}
+	add, remove := t.difference(ids)
+	if len(add) > 0 {
+		if err := t.put(ctx, add); err != nil {
+			t.listed = time.Time{} // what came of it is not known
+			return nil, err
+		}
+	}
+	// An empty set of backends is more often a mistake than meant, and costs
+	// all traffic of all Services at once: the last ones keep the tag.
+	if len(remove) > 0 && len(ids) > 0 {
+		if err := t.take(ctx, remove); err != nil {
+			t.listed = time.Time{}
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// list learns which droplets carry the tag, when that is due.
+func (t *Tag) list(ctx context.Context) error {
+	if !t.listed.IsZero() && t.clock.Since(t.listed) < relist {
+		return nil
+	}
+	now := t.clock.Now()
+	droplets, err := t.lister.All(ctx)
+	if err != nil {
+		return fmt.Errorf("list droplets tagged %s: %w", t.name, err)
+	}
+	t.carriers = make(map[int]bool, len(droplets))
+	for _, d := range droplets {
+		t.carriers[d.ID] = true
+	}
+	t.listed = now
+	return nil
+}
+
+// difference is what must be added and removed, sorted.
+func (t *Tag) difference(ids []int) (add, remove []int) {
+	for _, id := range ids {
+		if !t.carriers[id] {
+			add = append(add, id)
+		}
+	}
+	for id := range t.carriers {
+		if !slices.Contains(ids, id) {
+			remove = append(remove, id)
+		}
+	}
+	slices.Sort(add)
+	slices.Sort(remove)
+	return add, remove
+}
+
+func (t *Tag) put(ctx context.Context, ids []int) error {
+	request := &godo.TagResourcesRequest{Resources: resources(ids)}
+	_, err := t.api.TagResources(ctx, t.name, request)
+	if doapi.IsNotFound(err) {
+		// Either the tag doesn't exist or a droplet; making the tag tells.
+		if _, _, err := t.api.Create(ctx, &godo.TagCreateRequest{Name: t.name}); err != nil {
+			return fmt.Errorf("create tag %s: %w", t.name, err)
+		}
+		_, err = t.api.TagResources(ctx, t.name, request)
+	}
+	if err != nil {
+		return fmt.Errorf("tag %d droplets with %s: %w", len(ids), t.name, err)
+	}
+	for _, id := range ids {
+		t.carriers[id] = true
+	}
+	klog.FromContext(ctx).Info("Tagged droplets as backends", "tag", t.name, "droplets", ids)
+	return nil
+}
+
+// takeOneByOne bounds the calls for droplets of which some are gone.
+const takeOneByOne = 10
+
+// take takes the tag from droplets. Those that don't exist carry none, but
+// DigitalOcean refuses all for one of them.
+func (t *Tag) take(ctx context.Context, ids []int) error {
+	err := t.untag(ctx, ids)
+	switch {
+	case !doapi.IsNotFound(err):
+		return err
+	case len(ids) == 1:
+		delete(t.carriers, ids[0])
+		return nil
+	case len(ids) > takeOneByOne:
+		t.listed = time.Time{} // the next list is cheaper, and tells
+		return nil
+	}
+	for _, id := range ids {
+		if err := t.take(ctx, []int{id}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Tag) untag(ctx context.Context, ids []int) error {
+	if _, err := t.api.UntagResources(ctx, t.name, &godo.UntagResourcesRequest{Resources: resources(ids)}); err != nil {
+		return fmt.Errorf("take the tag %s from %d droplets: %w", t.name, len(ids), err)
+	}
+	for _, id := range ids {
+		delete(t.carriers, id)
+	}
+	klog.FromContext(ctx).Info("Took the backends' tag from droplets", "tag", t.name, "droplets", ids)
+	return nil
+}
+
+// Drop deletes the tag, which takes it from all droplets. Nothing may target it
+// any more.
+func (t *Tag) Drop(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.listed = time.Time{}
+	if _, err := t.api.Delete(ctx, t.name); err != nil && !doapi.IsNotFound(err) {
+		return fmt.Errorf("delete tag %s: %w", t.name, err)
+	}
+	klog.FromContext(ctx).Info("Deleted the backends' tag, which no load balancer targets any more", "tag", t.name)
+	return nil
+}
+
+func resources(ids []int) []godo.Resource {
+	list := make([]godo.Resource, len(ids))
+	for i, id := range ids {
+		list[i] = godo.Resource{ID: strconv.Itoa(id), Type: godo.DropletResourceType}
+	}
+	return list
+}
