@@ -44,6 +44,10 @@ const (
 	LoadBalancerCreated       Reason = "LoadBalancerCreated"
 	LoadBalancerUpdated       Reason = "LoadBalancerUpdated"
 	LoadBalancerAdopted       Reason = "LoadBalancerAdopted"
+	LoadBalancerFirstContact  Reason = "LoadBalancerFirstContact"
+	LoadBalancerDrift         Reason = "LoadBalancerDrift"
+	LoadBalancerContested     Reason = "LoadBalancerContested"
+	StatusOverwritten         Reason = "StatusOverwritten"
 	LoadBalancerNotFound      Reason = "LoadBalancerNotFound"
 	LoadBalancerNotOwned      Reason = "LoadBalancerNotOwned"
 	LoadBalancerErrored       Reason = "LoadBalancerErrored"
@@ -55,11 +59,21 @@ const (
 	NoEligibleBackends        Reason = "NoEligibleBackends"
 	BackendsLeftOut           Reason = "BackendsLeftOut"
 	InternalError             Reason = "InternalError"
+	FirewallConfigError       Reason = "FirewallConfigError"
+	FirewallLimit             Reason = "FirewallLimit"
+	FirewallRequestFailed     Reason = "FirewallRequestFailed"
 )
 
 // Reasons of events on the manager's lease.
 const (
-	TokenRefused Reason = "TokenRefused"
+	LoadBalancersOrphaned Reason = "LoadBalancersOrphaned"
+
+	TokenRefused      Reason = "TokenRefused"
+	FirewallCreated   Reason = "FirewallCreated"
+	FirewallUpdated   Reason = "FirewallUpdated"
+	FirewallTakenOver Reason = "FirewallTakenOver"
+	FirewallRestored  Reason = "FirewallRestored"
+	FirewallContested Reason = "FirewallContested"
 )
 
 // Doc explains a reason in the documentation.
@@ -89,6 +103,10 @@ var Docs = []Doc{
 	{LoadBalancerCreated, "Service", v1.EventTypeNormal, "A load balancer was made."},
 	{LoadBalancerUpdated, "Service", v1.EventTypeNormal, "The load balancer was changed; the message lists what."},
 	{LoadBalancerAdopted, "Service", v1.EventTypeNormal, "A load balancer that was made for this Service before was found again."},
+	{LoadBalancerFirstContact, "Service", v1.EventTypeWarning, "A load balancer that this manager works on for the first time differs from its Service. The message lists what will be changed, and when: one drift period later. Until then the Service can be edited, or the load balancer disowned."},
+	{LoadBalancerDrift, "Service", v1.EventTypeWarning, "Somebody else changed the load balancer, in the console or by another tool, and it was put back. The message lists what, and what in the Service decides about it."},
+	{LoadBalancerContested, "Service", v1.EventTypeWarning, "Somebody else undoes what the manager puts back, three times within an hour. From now on it is put back after longer and longer waits."},
+	{StatusOverwritten, "Service", v1.EventTypeWarning, "Another controller writes the Service's status, which is put right once a drift period at most."},
 	{LoadBalancerNotFound, "Service", v1.EventTypeWarning, "The load balancer of the id annotation doesn't exist any more; another one is used or made."},
 	{LoadBalancerNotOwned, "Service", v1.EventTypeWarning, "The load balancer that the Service names belongs to another Service, which keeps it: the one it was made for, or the older one. Deleting this Service doesn't touch it."},
 	{LoadBalancerErrored, "Service", v1.EventTypeWarning, "DigitalOcean failed to make the load balancer. One that never served is deleted and made again, after longer and longer waits."},
@@ -100,7 +118,16 @@ var Docs = []Doc{
 	{NoEligibleBackends, "Service", v1.EventTypeWarning, "The load balancer has no droplet to send to; the message says why."},
 	{BackendsLeftOut, "Service", v1.EventTypeWarning, "Nodes without a public IPv6 address can't be backends of a network load balancer with both protocols; the others serve."},
 	{InternalError, "Service", v1.EventTypeWarning, "A defect in the manager stopped the work for this Service; the log says more. Please report it."},
+	{LoadBalancersOrphaned, "Lease", v1.EventTypeWarning, "Load balancers carry the cluster's mark but belong to no Service. They cost money and are never deleted by the manager; the message names them."},
 	{TokenRefused, "Lease", v1.EventTypeWarning, "DigitalOcean refuses the API token. Nothing works until it is replaced; a token file is read again by itself."},
+	{FirewallConfigError, "Service", v1.EventTypeWarning, "Something in the Service keeps the public access firewall from opening all of its ports: an annotation that can't be used, a protocol that DigitalOcean's firewalls don't know, a port of Kubernetes' own components. What it opened for the Service before stays open."},
+	{FirewallLimit, "Service, Lease", v1.EventTypeWarning, "On a Service: the public access firewall has no room for its ports, as older Services use what DigitalOcean takes. On the lease: that is so, or near."},
+	{FirewallRequestFailed, "Service, Lease", v1.EventTypeWarning, "DigitalOcean refused to read or change the public access firewall, or couldn't be asked; the message says what to look at. Services whose ports wait for it have the event too."},
+	{FirewallCreated, "Lease", v1.EventTypeNormal, "The public access firewall was made."},
+	{FirewallUpdated, "Lease", v1.EventTypeNormal, "The public access firewall was changed as Services changed; the message lists what."},
+	{FirewallTakenOver, "Lease", v1.EventTypeWarning, "At its start the manager found a firewall of the configured name that wasn't what the Services need; the message lists what was replaced."},
+	{FirewallRestored, "Lease", v1.EventTypeWarning, "Somebody else changed or deleted the public access firewall; it was put back. The message lists what was added and removed."},
+	{FirewallContested, "Lease", v1.EventTypeWarning, "The same for the third time within an hour, as when two clusters use one firewall name. It is put back after longer and longer waits."},
 }
 
 // repeatAfter is when unchanged news is told again.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -80,6 +81,12 @@ func (l *LoadBalancers) Get(ctx context.Context, id string, maxAge time.Duration
 		}
 	}
 	return l.read(ctx, id)
+}
+
+// Known returns the load balancer of an id as it was last seen, however long ago
+// that was, without an API call. The caller must not change it.
+func (l *LoadBalancers) Known(id string) (*godo.LoadBalancer, bool) {
+	return l.cached(id, math.MaxInt64)
 }
 
 func (l *LoadBalancers) cached(id string, maxAge time.Duration) (*godo.LoadBalancer, bool) {
@@ -168,7 +175,7 @@ func (l *LoadBalancers) store(all []godo.LoadBalancer, begun time.Time) {
 	for i := range all {
 		lb := &all[i]
 		shown[lb.ID] = true
-		if !l.deleted[lb.ID].IsZero() || begun.Sub(l.byID[lb.ID].written) < listLag {
+		if begun.Sub(l.deleted[lb.ID]) < listLag || begun.Sub(l.byID[lb.ID].written) < listLag {
 			continue
 		}
 		l.put(lb, begun)

@@ -34,7 +34,7 @@ type Options struct {
 	// Work is one pass. What fails is tried again with the next.
 	Work func(context.Context) error
 	// Done is told of each pass that ended; it may be nil.
-	Done func(error)
+	Done func(context.Context, error)
 }
 
 // Loop makes passes.
@@ -81,7 +81,7 @@ func (l *Loop) Run(ctx context.Context) {
 			timer.Stop()
 			return
 		case <-timer.C():
-			l.pass(ctx)
+			l.Pass(ctx)
 		}
 		wait = jittered(l.options.Period)
 	}
@@ -91,7 +91,8 @@ func jittered(period time.Duration) time.Duration {
 	return time.Duration((0.9 + 0.2*rand.Float64()) * float64(period))
 }
 
-func (l *Loop) pass(ctx context.Context) {
+// Pass makes one pass now.
+func (l *Loop) Pass(ctx context.Context) {
 	l.change(func() { l.begun = l.options.Clock.Now() })
 	err := l.safely(ctx)
 	message := ""
@@ -103,7 +104,7 @@ func (l *Loop) pass(ctx context.Context) {
 		l.status.Last, l.status.Error = l.options.Clock.Now(), message
 	})
 	if ctx.Err() == nil && l.options.Done != nil {
-		l.options.Done(err)
+		l.options.Done(ctx, err)
 	}
 }
 

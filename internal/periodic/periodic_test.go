@@ -46,7 +46,7 @@ func TestAFailureOrAPanicIsTheStatusUntilAPassSucceeds(t *testing.T) {
 		defer cancel()
 		passes := 0
 		var ends []error
-		l := New(Options{Period: time.Minute, Timeout: time.Second, Clock: clock.RealClock{}, Done: func(err error) { ends = append(ends, err) },
+		l := New(Options{Period: time.Minute, Timeout: time.Second, Clock: clock.RealClock{}, Done: func(_ context.Context, err error) { ends = append(ends, err) },
 			Work: func(context.Context) error {
 				switch passes++; passes {
 				case 1:
