@@ -22,6 +22,7 @@ import (
 	"digitalocean-cloud-controller-manager/internal/inventory"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer/reconciler"
+	"digitalocean-cloud-controller-manager/internal/targets"
 	"digitalocean-cloud-controller-manager/internal/version"
 )
 
@@ -43,6 +44,7 @@ type Cloud struct {
 	started atomic.Bool
 
 	kube      kubeAccess
+	shared    shared
 	instances *instances.Instances
 	balancers *reconciler.Reconciler
 }
@@ -116,16 +118,19 @@ func (c *Cloud) SetInformers(factory informers.SharedInformerFactory) {
 	services := factory.Core().V1().Services().Lister()
 	recorder := events.NewRecorder(c.kube.recorder, c.clock)
 	droplets := inventory.NewDroplets(c.client.Droplets, c.client.Account, instances.ClusterOf(nodes), c.clock)
+	balancers := inventory.NewLoadBalancers(c.client.LoadBalancers, c.clock)
+	c.shared = shared{informers: factory, droplets: droplets, balancers: balancers, recorder: recorder}
 	go c.identify(droplets)
 	c.instances = instances.New(droplets, nodes, recorder, c.config.Nodes, instances.NewMetrics(legacyregistry.MustRegister), c.clock)
 	legacyregistry.CustomMustRegister(inventory.NewCollector(droplets), instances.NewCollector(c.instances))
 	c.balancers = reconciler.New(reconciler.Options{
-		API: c.client.LoadBalancers, Balancers: inventory.NewLoadBalancers(c.client.LoadBalancers, c.clock),
+		API: c.client.LoadBalancers, Balancers: balancers,
 		Certificates: c.client.Certificates, Droplets: droplets,
 		Kube: c.kube.client, Services: services, Nodes: nodes, Recorder: recorder,
 		Metrics:  reconciler.NewMetrics(legacyregistry.MustRegister),
 		Defaults: c.config.Defaults,
 		Cluster:  c.cluster, Clock: c.clock,
+		DriftPeriod: c.config.DriftPeriod, KeepMissing: c.config.KeepMissing, Target: c.target(),
 	})
 	go c.balancers.Run(c.kube.context)
 }
@@ -138,7 +143,17 @@ func (c *Cloud) cluster() (loadbalancer.Cluster, error) {
 		// The region may be wrong still.
 		return loadbalancer.Cluster{}, errNotStarted
 	}
-	return loadbalancer.Cluster{ID: c.config.ClusterID, Region: c.region, VPC: c.config.VPCID}, nil
+	return loadbalancer.Cluster{ID: c.config.ClusterID, Region: c.region, VPC: c.config.VPCID, HealthCheck: c.config.HealthCheck}, nil
+}
+
+// target is the droplet tag that load balancers may target.
+func (c *Cloud) target() reconciler.Target {
+	if c.config.TargetTag == "" {
+		return reconciler.Target{}
+	}
+	return reconciler.Target{
+		Tag: targets.New(c.config.TargetTag, c.client.Tags, c.client.Droplets, c.clock), Wanted: c.config.TargetByTag,
+	}
 }
 
 // LoadBalancer implements [cloudprovider.Interface].

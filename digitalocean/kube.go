@@ -52,7 +52,7 @@ const tokenCheck = 5 * time.Second
 // there may be no Service on which anybody would see it.
 func (c *Cloud) watchToken(stop <-chan struct{}) {
 	recorder := events.NewRecorder(c.kube.recorder, c.clock)
-	lease := &v1.ObjectReference{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Namespace: leaseNamespace, Name: leaseName}
+	lease := lease()
 	wait.Until(func() {
 		health := c.client.Health()
 		if !health.OK && health.Class == doapi.ClassAccount {

@@ -58,7 +58,7 @@ func newCommand(stop <-chan struct{}) (*cobra.Command, error) {
 		return nil, fmt.Errorf("make options: %w", err)
 	}
 	preset(opts)
-	command := app.NewCloudControllerManagerCommand(opts, newCloud, app.DefaultInitFuncConstructors, names.CCMControllerAliases(), cliflag.NamedFlagSets{}, stop)
+	command := app.NewCloudControllerManagerCommand(opts, newCloud, digitalocean.Controllers(), names.CCMControllerAliases(), cliflag.NamedFlagSets{}, stop)
 	command.Use = "digitalocean-cloud-controller-manager"
 	command.Long = "The DigitalOcean cloud controller manager initialises Nodes from droplets, removes Nodes\n" +
 		"whose droplet is gone, and makes a load balancer for each Service of type LoadBalancer.\n" +

@@ -93,6 +93,31 @@ func (d Defaults) inEffect(svc *v1.Service) (*v1.Service, inherited) {
 	return &effective, from
 }
 
+// Existing are the defaults for a Service whose load balancer exists: they don't
+// change what can't be changed on it. Its type holds where the Service names
+// none; its network does where a default would decide.
+func (d Defaults) Existing(balancerType, network string) Defaults {
+	actual := map[string]string{Network: network}
+	fix := func(values map[string]string) map[string]string {
+		fixed := make(map[string]string, len(values))
+		for key, value := range values {
+			definition, _ := Lookup(key)
+			switch {
+			case !definition.Immutable:
+				fixed[key] = value
+			case actual[key] != "":
+				fixed[key] = actual[key]
+			}
+		}
+		return fixed
+	}
+	classes := make(map[string]map[string]string, len(d.Classes))
+	for name, values := range d.Classes {
+		classes[name] = fix(values)
+	}
+	return Defaults{Type: balancerType, Values: fix(d.Values), Classes: classes}
+}
+
 // checkClass refuses a class that isn't there.
 func (d Defaults) checkClass(p *parser) {
 	class := p.text(Class)

@@ -9,6 +9,7 @@ import (
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
 	"digitalocean-cloud-controller-manager/internal/doapi"
+	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 )
 
 // Config is everything an operator can set. The zero value is not valid: make
@@ -29,10 +30,17 @@ type Config struct {
 	VPCID string
 	// Defaults are what holds for a Service that lacks an annotation.
 	Defaults annotation.Defaults
-	// TargetTag is the droplet tag that load balancers send traffic to, which
-	// the manager keeps on exactly the droplets that are backends. Empty: they
-	// list droplets by id.
-	TargetTag string
+	// TargetTag is the droplet tag that load balancers send traffic to where
+	// TargetByTag is true, and which the manager then keeps on exactly the
+	// droplets that are backends; else they list droplets by id. It is empty
+	// without a cluster's id, or with one that doesn't fit into a tag.
+	TargetTag   string
+	TargetByTag bool
+	// HealthCheck is the cluster's own default of health checks.
+	HealthCheck loadbalancer.DefaultHealthCheck
+	// KeepMissing keeps a Service whose load balancer does not exist any more
+	// without one, and so without a new address.
+	KeepMissing bool
 	// DriftPeriod is how often DigitalOcean is asked whether somebody changed
 	// what the manager manages. Zero: never.
 	DriftPeriod time.Duration

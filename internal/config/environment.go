@@ -15,6 +15,7 @@ import (
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
 	"digitalocean-cloud-controller-manager/internal/doapi"
+	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 )
 
 // Environment variables. All but the ones marked as ours are those of the
@@ -33,10 +34,12 @@ const (
 	EnvFirewallTags = "PUBLIC_ACCESS_FIREWALL_TAGS"
 	EnvMetricsAddr  = "METRICS_ADDR"
 	EnvDebugAddr    = "DEBUG_ADDR"
-	EnvNodeBrake    = "NODE_DELETION_BRAKE"   // ours
-	EnvNodeTags     = "NODE_LABELS_FROM_TAGS" // ours
-	EnvDriftPeriod  = "DRIFT_PERIOD"          // ours
-	EnvTargets      = "LOAD_BALANCER_TARGETS" // ours
+	EnvNodeBrake    = "NODE_DELETION_BRAKE"        // ours
+	EnvNodeTags     = "NODE_LABELS_FROM_TAGS"      // ours
+	EnvDriftPeriod  = "DRIFT_PERIOD"               // ours
+	EnvTargets      = "LOAD_BALANCER_TARGETS"      // ours
+	EnvHealthCheck  = "LOAD_BALANCER_HEALTH_CHECK" // ours
+	EnvMissing      = "LOAD_BALANCER_MISSING"      // ours
 )
 
 // defaultMetadataURL is the link-local address at which a droplet reaches its
@@ -45,6 +48,9 @@ const defaultMetadataURL = "http://169.254.169.254/"
 
 // targetTagPrefix begins the tag that load balancers target.
 const targetTagPrefix = "k8s-backends:"
+
+// maxFirewallTags is how many tags DigitalOcean puts a firewall on.
+const maxFirewallTags = 5
 
 // maxNameLength bounds a firewall's name and what follows "k8s:" in a tag:
 // the API takes up to 255 characters.
@@ -122,7 +128,8 @@ func read(lookup func(string) (string, bool), f *file) (*Config, error) {
 			Values:  f.defaults,
 			Classes: f.classes,
 		},
-		TargetTag:      r.targetTag(),
+		HealthCheck:    r.healthCheck(),
+		KeepMissing:    r.oneOf(EnvMissing, missingRecreate, missingKeep) == missingKeep,
 		DriftPeriod:    r.driftPeriod(),
 		Firewall:       r.firewall(),
 		MetricsAddress: r.address(EnvMetricsAddr),
@@ -132,6 +139,7 @@ func read(lookup func(string) (string, bool), f *file) (*Config, error) {
 			TagLabels:     r.tagPatterns(),
 		},
 	}
+	c.TargetTag, c.TargetByTag = r.target()
 	r.checkTokenSource(c.API)
 	c.Notes = r.notes
 	return c, errors.Join(r.problems...)
@@ -288,20 +296,33 @@ const (
 	targetsTag      = "tag"
 )
 
-func (r *reader) targetTag() string {
-	if r.oneOf(EnvTargets, targetsDroplets, targetsTag) == targetsDroplets {
-		return ""
+// target returns the tag that load balancers may target, and whether they are to.
+func (r *reader) target() (tag string, wanted bool) {
+	if cluster := r.text(EnvClusterID); cluster != "" && len(targetTagPrefix+cluster) <= maxNameLength {
+		tag = targetTagPrefix + cluster
 	}
-	cluster := r.text(EnvClusterID)
-	if cluster == "" {
-		r.refuse(EnvTargets, targetsTag, "must be droplets unless "+EnvClusterID+" is set, which the tag is named by")
-		return ""
+	if r.oneOf(EnvTargets, targetsDroplets, targetsTag) != targetsTag || r.text(EnvTargets) != targetsTag {
+		return tag, false
 	}
-	if len(targetTagPrefix+cluster) > maxNameLength {
-		r.refuse(EnvTargets, targetsTag, fmt.Sprintf("must be droplets with an %s of more than %d characters, which doesn't fit into a tag", EnvClusterID, maxNameLength-len(targetTagPrefix)))
-		return ""
+	if tag == "" {
+		r.refuse(EnvTargets, targetsTag, fmt.Sprintf("must be droplets unless %s is set, of at most %d characters, by which the tag is named", EnvClusterID, maxNameLength-len(targetTagPrefix)))
 	}
-	return targetTagPrefix + cluster
+	return tag, true
+}
+
+// What becomes of a Service whose load balancer doesn't exist any more.
+const (
+	missingRecreate = "recreate"
+	missingKeep     = "keep"
+)
+
+func (r *reader) healthCheck() loadbalancer.DefaultHealthCheck {
+	v := r.text(EnvHealthCheck)
+	h, err := loadbalancer.ParseDefaultHealthCheck(v)
+	if err != nil {
+		r.refuse(EnvHealthCheck, v, "must be tcp, tcp:<port>, http:<port>/<path> or https:<port>/<path>, with a port from 1 to 65535")
+	}
+	return h
 }
 
 func (r *reader) firewall() *Firewall {
@@ -319,6 +340,9 @@ func (r *reader) firewall() *Firewall {
 	}
 	if !firewallPattern.MatchString(name) || len(name) > maxNameLength {
 		r.refuse(EnvFirewallName, name, "must start with a letter or digit and go on with letters, digits, '.' and '-', 2 to 255 in all")
+	}
+	if len(tags) > maxFirewallTags {
+		r.refuse(EnvFirewallTags, strings.Join(tags, ","), fmt.Sprintf("must be at most %d tags, as DigitalOcean puts a firewall on no more", maxFirewallTags))
 	}
 	for _, tag := range tags {
 		if !tagPattern.MatchString(tag) {

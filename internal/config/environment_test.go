@@ -96,6 +96,13 @@ func TestFromEnvironmentRefuses(t *testing.T) {
 		// setting and value are what the message must name.
 		setting, value string
 	}{
+		{"targets without a cluster ID", with(map[string]string{EnvTargets: "tag"}), EnvTargets, EnvClusterID},
+		{"targets that are none", with(map[string]string{EnvTargets: "nodes"}), EnvTargets, `"nodes"`},
+		{"a health check without a port", with(map[string]string{EnvHealthCheck: "http:/x"}), EnvHealthCheck, `"http:/x"`},
+		{"what to do about missing ones", with(map[string]string{EnvMissing: "yes"}), EnvMissing, "recreate, keep"},
+		{"a drift period without a unit", with(map[string]string{EnvDriftPeriod: "300"}), EnvDriftPeriod, `"300"`},
+		{"a drift period that is too short", with(map[string]string{EnvDriftPeriod: "10ms"}), EnvDriftPeriod, "1s to 24h"},
+		{"six tags of a firewall", with(map[string]string{EnvFirewallName: "fw", EnvFirewallTags: "a,b,c,d,e,f"}), EnvFirewallTags, "at most 5"},
 		{"region with a space", with(map[string]string{EnvRegion: "new york"}), EnvRegion, `"new york"`},
 		{"region in upper case", with(map[string]string{EnvRegion: "NYC3"}), EnvRegion, `"NYC3"`},
 		{"type in lower case", with(map[string]string{EnvDefaultType: "regional"}), EnvDefaultType, `"regional"`},

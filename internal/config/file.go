@@ -38,6 +38,8 @@ var fileSettings = map[string]string{
 	"firewall.tags":            EnvFirewallTags,
 	"loadBalancer.defaultType": EnvDefaultType,
 	"loadBalancer.targets":     EnvTargets,
+	"loadBalancer.healthCheck": EnvHealthCheck,
+	"loadBalancer.missing":     EnvMissing,
 	"nodes.deletionBrake":      EnvNodeBrake,
 	"nodes.labelsFromTags":     EnvNodeTags,
 }

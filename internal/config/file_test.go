@@ -29,6 +29,8 @@ firewall:
 loadBalancer:
   defaultType: REGIONAL
   targets: tag
+  healthCheck: http:9879/healthz
+  missing: keep
 nodes:
   deletionBrake: 5,50%
   labelsFromTags: ["pool:*", "env:*"]
@@ -43,7 +45,7 @@ func TestReadTakesEverySettingFromTheFile(t *testing.T) {
 		EnvTokenFile: "/run/token", EnvAPIURL: "http://127.0.0.1:8080", EnvRateLimit: "2.5", EnvRegion: "nyc3",
 		EnvMetadataURL: "http://127.0.0.1:8081/", EnvClusterID: "prod", EnvVPCID: "5a4981aa-9653-4bd1-bef5-d6bff52042e4",
 		EnvMetricsAddr: "127.0.0.1:9100", EnvDebugAddr: ":9101", EnvDriftPeriod: "10m",
-		EnvFirewallName: "k8s-public", EnvFirewallTags: "k8s:worker,k8s", EnvDefaultType: "REGIONAL", EnvTargets: "tag",
+		EnvFirewallName: "k8s-public", EnvFirewallTags: "k8s:worker,k8s", EnvDefaultType: "REGIONAL", EnvTargets: "tag", EnvHealthCheck: "http:9879/healthz", EnvMissing: "keep",
 		EnvNodeBrake: "5,50%", EnvNodeTags: "pool:*,env:*",
 	}))
 	if err != nil {
@@ -52,7 +54,7 @@ func TestReadTakesEverySettingFromTheFile(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(API{}.Token)); diff != "" {
 		t.Error(diff)
 	}
-	if got.DriftPeriod != 10*time.Minute || got.TargetTag != "k8s-backends:prod" {
+	if got.DriftPeriod != 10*time.Minute || got.TargetTag != "k8s-backends:prod" || !got.TargetByTag || !got.KeepMissing || got.HealthCheck.Port != 9879 {
 		t.Errorf("drift period %v, target tag %q", got.DriftPeriod, got.TargetTag)
 	}
 	for path := range fileSettings {
@@ -91,7 +93,7 @@ func TestReadPrefersTheEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Region != "fra1" || c.DriftPeriod != 0 || c.TargetTag != "" || c.API.TokenFile != "" || c.API.Token.IsZero() {
+	if c.Region != "fra1" || c.DriftPeriod != 0 || c.TargetByTag || c.API.TokenFile != "" || c.API.Token.IsZero() {
 		t.Errorf("the file won over the environment: %+v", c)
 	}
 }

@@ -44,6 +44,9 @@ type LeftOut struct {
 	// ForStack is true where the load balancer's network stack is all that is
 	// in the way.
 	ForStack bool
+	// Serves is true where it is a backend all the same, as there is none that
+	// fits better.
+	Serves bool
 }
 
 const (
@@ -60,6 +63,7 @@ const (
 func SelectBackends(spec annotation.Spec, actualStack string, candidates []Candidate) Backends {
 	public := needsPublicAddresses(spec)
 	b := Backends{DualStack: true}
+	var halfFit []int
 	for _, c := range candidates {
 		if reason := unfit(c, public); reason != "" {
 			b.LeftOut = append(b.LeftOut, LeftOut{Node: c.Node, Reason: reason})
@@ -67,7 +71,8 @@ func SelectBackends(spec annotation.Spec, actualStack string, candidates []Candi
 		}
 		if public && !c.PublicIPv6 {
 			if actualStack == annotation.StackDual {
-				b.LeftOut = append(b.LeftOut, LeftOut{c.Node, reasonIPv4Only, true})
+				b.LeftOut = append(b.LeftOut, LeftOut{Node: c.Node, Reason: reasonIPv4Only, ForStack: true})
+				halfFit = append(halfFit, c.DropletID)
 				continue
 			}
 			if actualStack == "" {
@@ -77,9 +82,34 @@ func SelectBackends(spec annotation.Spec, actualStack string, candidates []Candi
 		b.DropletIDs = append(b.DropletIDs, c.DropletID)
 		b.DualStack = b.DualStack && c.PublicIPv4 && c.PublicIPv6
 	}
+	if len(b.DropletIDs) == 0 {
+		b.serveHalf(halfFit)
+	}
 	b.DropletIDs = set(b.DropletIDs)
 	b.DualStack = b.DualStack && len(b.DropletIDs) > 0
 	return b
+}
+
+// Eligible are the droplets of all Nodes that may be backends at all: sorted and
+// without duplicates.
+func Eligible(candidates []Candidate) []int {
+	var ids []int
+	for _, c := range candidates {
+		if unfit(c, false) == "" {
+			ids = append(ids, c.DropletID)
+		}
+	}
+	return set(ids)
+}
+
+// serveHalf takes the droplets that serve IPv4 alone, where no other is left:
+// half of the traffic is better than none.
+func (b *Backends) serveHalf(droplets []int) {
+	b.DropletIDs = droplets
+	b.DualStack = b.DualStack && len(droplets) == 0
+	for i := range b.LeftOut {
+		b.LeftOut[i].Serves = b.LeftOut[i].ForStack
+	}
 }
 
 // unfit says why a Node is no backend, or "". public is whether backends need a
@@ -121,6 +151,9 @@ func (b Backends) ExplainStack() string {
 	left := slices.DeleteFunc(slices.Clone(b.LeftOut), func(l LeftOut) bool { return !l.ForStack })
 	if len(left) == 0 {
 		return ""
+	}
+	if left[0].Serves {
+		return fmt.Sprintf("clients that come by IPv6 are not served, as no Node has both addresses: %s", countReasons(left))
 	}
 	return fmt.Sprintf("left out as backends: %s", countReasons(left))
 }

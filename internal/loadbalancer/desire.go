@@ -10,13 +10,6 @@ import (
 	"digitalocean-cloud-controller-manager/internal/annotation"
 )
 
-// DefaultsVersion is the version of what holds where a Service says nothing. It
-// rises when a default changes.
-const DefaultsVersion = 1
-
-// DefaultHTTPIdleTimeoutSeconds is DigitalOcean's.
-const DefaultHTTPIdleTimeoutSeconds = 60
-
 // Inputs are what a load balancer depends on beside its Service.
 type Inputs struct {
 	Backends Backends
@@ -30,6 +23,7 @@ type Inputs struct {
 // the Service that DigitalOcean can't do. With a problem the result is not to be
 // used: it lacks what the problem is about.
 func Desire(svc *v1.Service, spec annotation.Spec, in Inputs) (Desired, []annotation.Problem) {
+	defaults := defaultsOf(svc)
 	s := Settings{
 		Name:                         nameOf(svc, spec),
 		Type:                         spec.Type,
@@ -42,7 +36,7 @@ func Desire(svc *v1.Service, spec annotation.Spec, in Inputs) (Desired, []annota
 		SizeSlug:                     spec.SizeSlug,
 		StickySessions:               StickySessions{Type: annotation.StickyNone},
 		DisableLetsEncryptDNSRecords: spec.DisableLetsEncryptDNSRecords,
-		HTTPIdleTimeoutSeconds:       cmp.Or(spec.HTTPIdleTimeoutSeconds, DefaultHTTPIdleTimeoutSeconds),
+		HTTPIdleTimeoutSeconds:       cmp.Or(spec.HTTPIdleTimeoutSeconds, defaults.HTTPIdleTimeoutSeconds),
 		AllowRules:                   spec.AllowRules,
 		DenyRules:                    spec.DenyRules,
 		DropletIDs:                   in.Backends.DropletIDs,
@@ -56,7 +50,7 @@ func Desire(svc *v1.Service, spec annotation.Spec, in Inputs) (Desired, []annota
 	}
 	var problems, more []annotation.Problem
 	s.ForwardingRules, problems = forwardingRules(svc, spec, in.CertificateID)
-	s.HealthCheck, more = healthCheck(svc, spec)
+	s.HealthCheck, more = healthCheck(svc, spec, defaults, in.Cluster.HealthCheck)
 	problems = append(problems, more...)
 	s.NetworkStack, more = networkStack(spec, in.Backends)
 	s.StackAutomatic = spec.NetworkStack == ""
@@ -115,7 +109,12 @@ func nameOf(svc *v1.Service, spec annotation.Spec) string {
 
 // ServiceTag marks the load balancer of one Service from its creation on, so
 // that it is found again when the manager dies before it has noted the id.
-func ServiceTag(svc *v1.Service) string { return "k8s-svc:" + string(svc.UID) }
+func ServiceTag(svc *v1.Service) string { return serviceTagPrefix + string(svc.UID) }
+
+const serviceTagPrefix = "k8s-svc:"
+
+// IsServiceTag tells whether the tag is the mark of some Service.
+func IsServiceTag(tag string) bool { return strings.HasPrefix(tag, serviceTagPrefix) }
 
 // ClusterTagPrefix begins the tag of everything that belongs to a cluster; its
 // id follows.

@@ -16,20 +16,13 @@ const (
 	rootPath = "/"
 )
 
-// defaultHealthCheck is what annotations can override.
-var defaultHealthCheck = HealthCheck{
-	CheckIntervalSeconds:   3,
-	ResponseTimeoutSeconds: 5,
-	HealthyThreshold:       5,
-	UnhealthyThreshold:     3,
-}
-
 // healthCheck asks kube-proxy, unless the user overrides that: for the traffic
 // policy Local at the Service's own health port, which answers only where the
 // Service has an endpoint; else at kube-proxy's port for the whole node, which
-// also fails while a node is drained.
-func healthCheck(svc *v1.Service, spec annotation.Spec) (HealthCheck, []annotation.Problem) {
-	h := defaultHealthCheck
+// also fails while a node is drained. A cluster without kube-proxy has another
+// default in place of the latter.
+func healthCheck(svc *v1.Service, spec annotation.Spec, defaults Defaults, cluster DefaultHealthCheck) (HealthCheck, []annotation.Problem) {
+	h := defaults.HealthCheck
 	h.CheckIntervalSeconds = cmp.Or(spec.HealthCheck.CheckIntervalSeconds, h.CheckIntervalSeconds)
 	h.ResponseTimeoutSeconds = cmp.Or(spec.HealthCheck.ResponseTimeoutSeconds, h.ResponseTimeoutSeconds)
 	h.HealthyThreshold = cmp.Or(spec.HealthCheck.HealthyThreshold, h.HealthyThreshold)
@@ -46,8 +39,9 @@ func healthCheck(svc *v1.Service, spec annotation.Spec) (HealthCheck, []annotati
 		if h.Port == 0 {
 			return h, []annotation.Problem{{Field: "spec.healthCheckNodePort", Value: "0", Allowed: "must be allocated, as the traffic policy Local is checked there"}}
 		}
+		return h, nil
 	}
-	return h, nil
+	return cluster.apply(h, svc), nil
 }
 
 // overriddenHealthCheck probes the Service's own backends. Whether probes speak

@@ -136,6 +136,10 @@ type Cluster struct {
 	ID string
 	// Region is the slug in which load balancers are made.
 	Region string
-	// VPC is the UUID of the VPC in which they are made; may be empty.
+	// VPC is the UUID of the VPC in which they are made; may be empty: then a
+	// load balancer that is taken over may be in any.
 	VPC string
+	// HealthCheck is for Services of the traffic policy Cluster that don't
+	// override it. The zero value asks kube-proxy.
+	HealthCheck DefaultHealthCheck
 }

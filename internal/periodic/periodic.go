@@ -94,7 +94,7 @@ func jittered(period time.Duration) time.Duration {
 // Pass makes one pass now.
 func (l *Loop) Pass(ctx context.Context) {
 	l.change(func() { l.begun = l.options.Clock.Now() })
-	err := l.safely(ctx)
+	err := Safely(ctx, l.options.Timeout, l.options.Work)
 	message := ""
 	if err != nil {
 		message = err.Error()
@@ -108,9 +108,10 @@ func (l *Loop) Pass(ctx context.Context) {
 	}
 }
 
-// safely makes an error of a defect, which must not end the other controllers.
-func (l *Loop) safely(ctx context.Context) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, l.options.Timeout)
+// Safely does work within a deadline, and makes an error of a panic, which must
+// not end what else the process does.
+func Safely(ctx context.Context, timeout time.Duration, work func(context.Context) error) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
@@ -118,7 +119,7 @@ func (l *Loop) safely(ctx context.Context) (err error) {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return l.options.Work(ctx)
+	return work(ctx)
 }
 
 func (l *Loop) change(do func()) {

@@ -26,7 +26,7 @@ func main() {
 		os.Exit(1)
 	}
 	opts.KubeCloudShared.CloudProvider.Name = digitalocean.ProviderName
-	command := app.NewCloudControllerManagerCommand(opts, newCloud, app.DefaultInitFuncConstructors,
+	command := app.NewCloudControllerManagerCommand(opts, newCloud, digitalocean.Controllers(),
 		names.CCMControllerAliases(), cliflag.NamedFlagSets{}, genericapiserver.SetupSignalHandler())
 	os.Exit(cli.Run(command))
 }

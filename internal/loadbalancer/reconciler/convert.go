@@ -16,7 +16,7 @@ import (
 func settingsOf(lb *godo.LoadBalancer) loadbalancer.Settings {
 	s := loadbalancer.Settings{
 		Name:                   lb.Name,
-		Type:                   cmp.Or(strings.ToUpper(lb.Type), annotation.TypeRegional),
+		Type:                   typeOf(lb),
 		Network:                cmp.Or(strings.ToUpper(lb.Network), annotation.NetworkExternal),
 		NetworkStack:           cmp.Or(strings.ToUpper(lb.NetworkStack), annotation.StackIPv4),
 		VPC:                    lb.VPCUUID,
@@ -48,6 +48,11 @@ func settingsOf(lb *godo.LoadBalancer) loadbalancer.Settings {
 	}
 	readParts(&s, lb)
 	return s.Normalized()
+}
+
+// typeOf is the load balancer's type.
+func typeOf(lb *godo.LoadBalancer) string {
+	return cmp.Or(strings.ToUpper(lb.Type), annotation.TypeRegional)
 }
 
 // readParts reads the members that are objects themselves.

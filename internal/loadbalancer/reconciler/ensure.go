@@ -46,6 +46,16 @@ type work struct {
 	// the droplets as they were known.
 	refused bool
 	cluster loadbalancer.Cluster
+
+	// adopting is true while this manager has not worked on the load balancer
+	// yet, and taken where it isn't even the Service's yet.
+	adopting, taken bool
+	// targetErr is why the tag that load balancers target may not be on all
+	// droplets that it belongs on.
+	targetErr error
+	// held is true where differences are left for now, and wrote once settings
+	// were written.
+	held, wrote bool
 }
 
 func (r *Reconciler) ensure(ctx context.Context, svc *v1.Service) (*v1.LoadBalancerStatus, error) {
@@ -54,27 +64,31 @@ func (r *Reconciler) ensure(ctx context.Context, svc *v1.Service) (*v1.LoadBalan
 		r.tellDisowned(svc)
 		return svc.Status.LoadBalancer.DeepCopy(), nil
 	}
-	r.warn(svc, spec)
 	w := &work{svc: svc, spec: spec}
 	var err error
 	if w.cluster, err = r.cluster(); err != nil {
 		return nil, err
 	}
-	if err := r.readBackends(ctx, w, r.clock.Now().Add(-backendAge)); err != nil {
+	if err := r.shareBackends(ctx, w); err != nil {
 		return nil, err
 	}
 	if w.waiting {
 		r.again.after(keyOf(svc), youngAgain)
 	}
+	r.syncTarget(ctx, w)
 	lb, err := r.locate(ctx, svc, spec, snapshotAge)
 	if err != nil {
 		return nil, err
 	}
+	if lb != nil {
+		problems = r.know(w, lb)
+	}
+	r.warn(svc, w.spec)
 	desired, more, err := r.desire(ctx, w, lb)
 	if err != nil {
 		return nil, err
 	}
-	if problems = append(problems, more...); len(problems) > 0 {
+	if problems = append(loadbalancer.Effective(w.spec, problems), more...); len(problems) > 0 {
 		return nil, r.keepBackends(ctx, w, lb, &invalidError{problems})
 	}
 	if lb, err = r.make(ctx, w, lb, desired); err != nil {
@@ -87,7 +101,24 @@ func (r *Reconciler) ensure(ctx context.Context, svc *v1.Service) (*v1.LoadBalan
 	if lb, err = r.get(ctx, lb.ID, snapshotAge, r.allIDs); err != nil {
 		return nil, err
 	}
-	return r.status(svc, spec, lb), nil
+	if w.targetErr != nil {
+		return nil, w.targetErr
+	}
+	return r.show(w, lb), nil
+}
+
+// know has the work go by the load balancer that exists: its type is the
+// default where the Service lost the annotation. It returns what is wrong with
+// the Service, and with the load balancer for it.
+func (r *Reconciler) know(w *work, lb *godo.LoadBalancer) []annotation.Problem {
+	defaults := r.defaults.Existing(typeOf(lb), settingsOf(lb).Network)
+	var problems []annotation.Problem
+	w.spec, problems = annotation.Parse(w.svc, defaults)
+	r.meet(w, lb)
+	if w.taken {
+		problems = append(problems, loadbalancer.CheckTakeOver(lb.ID, settingsOf(lb), w.cluster)...)
+	}
+	return problems
 }
 
 // warn tells what has no effect, or another one than it seems.
@@ -118,11 +149,15 @@ func (r *Reconciler) desire(ctx context.Context, w *work, lb *godo.LoadBalancer)
 	}
 	backends := loadbalancer.SelectBackends(w.spec, actualStack, w.candidates)
 	desired, more := loadbalancer.Desire(w.svc, w.spec, loadbalancer.Inputs{Backends: backends, Cluster: w.cluster, CertificateID: certificate})
+	if r.keptName(w.svc, w.spec, lb) {
+		desired.Name = lb.Name
+	}
 	if len(problems) > 0 {
 		// What else Desire finds follows from the certificate.
 		return desired, problems, nil
 	}
 	r.tellBackends(w.svc, backends)
+	r.aim(w, lb, &desired)
 	return desired, more, nil
 }
 
@@ -141,7 +176,7 @@ func (r *Reconciler) make(ctx context.Context, w *work, lb *godo.LoadBalancer, d
 			return nil, err
 		}
 	}
-	if err := r.remember(ctx, w.svc, lb); err != nil {
+	if err := r.remember(ctx, w, lb); err != nil {
 		return nil, err
 	}
 	if isPending(lb) {
@@ -174,6 +209,7 @@ func (r *Reconciler) create(ctx context.Context, svc *v1.Service, desired loadba
 	r.balancers.Written(lb)
 	r.setID(svc, lb.ID)
 	r.setDoubt(svc, false)
+	r.note(svc, func(m *memory) { m.agreed, m.contact = agreement{id: lb.ID}, contact{} })
 	klog.FromContext(ctx).Info("Created load balancer", "service", klog.KObj(svc), "id", lb.ID, "name", lb.Name)
 	r.recorder.Tell(svc, events.LoadBalancerCreated, fmt.Sprintf("Created load balancer %s (%s).", lb.Name, lb.ID))
 	return lb, nil
@@ -187,6 +223,9 @@ func (r *Reconciler) vouchForMissing(ctx context.Context, svc *v1.Service, spec 
 	}
 	if err := r.vouch(ctx, svc, spec); err != nil {
 		return fmt.Errorf("the load balancer %s of the Service is not found, which is not believed: %w", spec.LoadBalancerID, err)
+	}
+	if spec.LoadBalancerID != "" && r.strict {
+		return &missingError{spec.LoadBalancerID}
 	}
 	if spec.LoadBalancerID != "" {
 		r.recorder.Tell(svc, events.LoadBalancerNotFound, fmt.Sprintf("Load balancer %s does not exist any more; a new one is made, with a new address.%s", spec.LoadBalancerID, oldAddresses(svc)))
@@ -234,7 +273,7 @@ func (r *Reconciler) withFreshBackends(ctx context.Context, w *work, lb *godo.Lo
 		return err
 	}
 	fresh, problems, freshErr := r.desire(ctx, w, lb)
-	if freshErr != nil || len(problems) > 0 || slices.Equal(fresh.DropletIDs, desired.DropletIDs) {
+	if freshErr != nil || len(problems) > 0 || fresh.Tag == desired.Tag && slices.Equal(fresh.DropletIDs, desired.DropletIDs) {
 		return err
 	}
 	return write(fresh)

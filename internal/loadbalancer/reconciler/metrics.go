@@ -3,7 +3,10 @@ package reconciler
 import "k8s.io/component-base/metrics"
 
 // Metrics of the work for Services. A nil *Metrics records nothing.
-type Metrics struct{ panics *metrics.Counter }
+type Metrics struct {
+	panics *metrics.Counter
+	drift  *driftMetrics
+}
 
 // NewMetrics makes the metrics and registers them.
 func NewMetrics(register func(...metrics.Registerable)) *Metrics {
@@ -12,7 +15,8 @@ func NewMetrics(register func(...metrics.Registerable)) *Metrics {
 		Help:           "Defects of the manager that stopped the work for one object.",
 		StabilityLevel: metrics.ALPHA,
 	})}
-	register(m.panics)
+	m.drift = newDriftMetrics()
+	register(m.panics, m.drift.found, m.drift.reverted, m.drift.contacts)
 	return m
 }
 

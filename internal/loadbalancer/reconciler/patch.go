@@ -1,7 +1,6 @@
 package reconciler
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	servicehelpers "k8s.io/cloud-provider/service/helpers"
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
@@ -19,16 +17,18 @@ import (
 
 // remember writes the load balancer's id and type to the Service's annotations,
 // and the version of the defaults that it follows, in one patch, if they aren't
-// there.
-func (r *Reconciler) remember(ctx context.Context, svc *v1.Service, lb *godo.LoadBalancer) error {
-	want := map[string]any{}
+// there. The version tells that this manager has worked on the load balancer, so
+// it is missing until the first contact is over.
+func (r *Reconciler) remember(ctx context.Context, w *work, lb *godo.LoadBalancer) error {
+	svc, want := w.svc, map[string]any{}
 	if svc.Annotations[annotation.LoadBalancerID] != lb.ID {
 		want[annotation.LoadBalancerID] = lb.ID
 	}
-	for key, value := range map[string]string{
-		annotation.Type:            cmp.Or(lb.Type, annotation.TypeRegional),
-		annotation.DefaultsVersion: strconv.Itoa(loadbalancer.DefaultsVersion),
-	} {
+	values := map[string]string{annotation.Type: typeOf(lb)}
+	if !w.adopting {
+		values[annotation.DefaultsVersion] = strconv.Itoa(loadbalancer.VersionOf(svc))
+	}
+	for key, value := range values {
 		// The user's word stays, also where it asks for what can't be.
 		if svc.Annotations[key] == "" {
 			want[key] = value
@@ -46,17 +46,6 @@ func (r *Reconciler) remember(ctx context.Context, svc *v1.Service, lb *godo.Loa
 // annotate sets annotations of a Service, or removes those that are nil.
 func (r *Reconciler) annotate(ctx context.Context, svc *v1.Service, annotations map[string]any) error {
 	return r.patch(ctx, svc, map[string]any{"metadata": map[string]any{"uid": svc.UID, "annotations": annotations}})
-}
-
-// writeStatus writes the status unless it is so already.
-func (r *Reconciler) writeStatus(ctx context.Context, svc *v1.Service, status *v1.LoadBalancerStatus) error {
-	if servicehelpers.LoadBalancerStatusEqual(&svc.Status.LoadBalancer, status) {
-		return nil
-	}
-	return r.patch(ctx, svc, map[string]any{
-		"metadata": map[string]any{"uid": svc.UID},
-		"status":   map[string]any{"loadBalancer": status},
-	}, "status")
 }
 
 // patch merges fields into a Service. They hold its UID, which keeps them from

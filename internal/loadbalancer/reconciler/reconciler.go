@@ -5,6 +5,7 @@
 package reconciler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -56,7 +57,8 @@ type Reconciler struct {
 	cluster func() (loadbalancer.Cluster, error)
 	// locks serialise what is done for one Service: the framework ensures and
 	// updates the same one at once.
-	locks keymutex.KeyMutex
+	locks  keymutex.KeyMutex
+	target Target
 	// again syncs Services once more after a while.
 	again *queue
 
@@ -73,6 +75,15 @@ type Reconciler struct {
 	failures map[types.UID]failure
 	// busy is since when a load balancer refuses changes as it is busy.
 	busy map[types.UID]time.Time
+	// memories are what else this process remembers of Services.
+	memories map[types.UID]*memory
+
+	// shared are the candidates of this moment, for all Services.
+	shared sharedCandidates
+	// period is how long a first contact lasts, and a status stays overwritten.
+	period time.Duration
+	// strict keeps a load balancer that is gone from being replaced.
+	strict bool
 }
 
 var _ cloudprovider.LoadBalancer = (*Reconciler)(nil)
@@ -91,6 +102,18 @@ type Options struct {
 	Defaults     annotation.Defaults
 	Cluster      func() (loadbalancer.Cluster, error)
 	Clock        clock.WithTicker
+	// DriftPeriod is how long a load balancer that is met for the first time and
+	// differs from its Service is left as it is, and how long a status that
+	// somebody else overwrites. Zero: [DefaultDriftPeriod], also where drift is
+	// not looked for.
+	DriftPeriod time.Duration
+	// KeepMissing keeps a Service without a load balancer, and so without a new
+	// address, when the one that its id annotation names does not exist (any
+	// more), until the annotation goes. False: another one is made.
+	KeepMissing bool
+	// Target is the tag that load balancers may target. The zero value: they
+	// list droplets.
+	Target Target
 }
 
 // lockBuckets is how many Services are worked on at once at most; two that
@@ -106,7 +129,8 @@ func New(o Options) *Reconciler {
 		defaults: o.Defaults, clock: o.Clock, cluster: o.Cluster,
 		locks: keymutex.NewHashed(lockBuckets),
 		ids:   map[types.UID]string{}, doubts: map[types.UID]bool{},
-		failures: map[types.UID]failure{}, busy: map[types.UID]time.Time{},
+		failures: map[types.UID]failure{}, busy: map[types.UID]time.Time{}, memories: map[types.UID]*memory{},
+		period: cmp.Or(o.DriftPeriod, DefaultDriftPeriod), strict: o.KeepMissing, target: o.Target,
 	}
 	r.again = newQueue(o.Clock, r.syncAgain)
 	return r
@@ -151,6 +175,9 @@ func (r *Reconciler) GetLoadBalancer(ctx context.Context, _ string, svc *v1.Serv
 		r.forget(svc)
 		return nil, false, nil
 	}
+	if r.isStrangers(svc, spec, lb) {
+		return nil, false, nil
+	}
 	return r.status(svc, spec, lb), true, nil
 }
 
@@ -164,9 +191,11 @@ func (r *Reconciler) EnsureLoadBalancer(ctx context.Context, _ string, svc *v1.S
 	status, err = r.ensure(ctx, svc)
 	if err == nil {
 		r.settled(svc)
+		r.handedOut(svc, status)
 		return status, nil
 	}
 	next := r.report(ctx, svc, err)
+	r.postpone(svc, next.wait)
 	if next.quietly {
 		r.again.after(keyOf(svc), next.wait)
 		return svc.Status.LoadBalancer.DeepCopy(), nil
@@ -205,6 +234,10 @@ func (r *Reconciler) EnsureLoadBalancerDeleted(ctx context.Context, _ string, sv
 	if lb == nil {
 		return r.vouch(ctx, svc, spec)
 	}
+	if r.isStrangers(svc, spec, lb) {
+		r.forget(svc)
+		return nil
+	}
 	if err := r.delete(ctx, svc, spec, lb); err != nil {
 		_ = r.report(ctx, svc, err) // the framework waits as it likes
 		return err
@@ -239,6 +272,9 @@ func (r *Reconciler) settled(svc *v1.Service) {
 	defer r.mu.Unlock()
 	delete(r.busy, svc.UID)
 	delete(r.failures, svc.UID)
+	if m, ok := r.memories[svc.UID]; ok {
+		m.postponed = time.Time{}
+	}
 }
 
 // forget drops what is remembered of a Service's load balancer.
@@ -249,6 +285,8 @@ func (r *Reconciler) forget(svc *v1.Service) {
 	delete(r.doubts, svc.UID)
 	delete(r.failures, svc.UID)
 	delete(r.busy, svc.UID)
+	delete(r.memories, svc.UID)
+	r.countContacts()
 }
 
 func (r *Reconciler) tellDisowned(svc *v1.Service) {

@@ -86,6 +86,13 @@ func isForeign(err error) bool {
 	return errors.As(err, &foreign)
 }
 
+// missingError is a load balancer that is gone and not to be replaced.
+type missingError struct{ id string }
+
+func (e *missingError) Error() string {
+	return fmt.Sprintf("load balancer %s does not exist (any more), and the manager is set not to make another one, which would have another address", e.id)
+}
+
 // Waits until a Service is looked at again, by who must act.
 const (
 	waitUser     = 10 * time.Minute
@@ -133,6 +140,7 @@ func (r *Reconciler) report(ctx context.Context, svc *v1.Service, err error) nex
 		errored *erroredError
 		resize  *resizeError
 		foreign *foreignError
+		missing *missingError
 		request *requestError
 	)
 	switch {
@@ -150,6 +158,9 @@ func (r *Reconciler) report(ctx context.Context, svc *v1.Service, err error) nex
 		return next{wait: waitResize, quietly: true}
 	case errors.As(err, &foreign):
 		r.recorder.Tell(svc, events.LoadBalancerNotOwned, "Nothing is changed: "+foreign.Error()+". Remove the annotation "+annotation.LoadBalancerID+" to get a load balancer of its own, or put all ports into one Service.")
+		return next{wait: waitUser}
+	case errors.As(err, &missing):
+		r.recorder.Tell(svc, events.LoadBalancerNotFound, "Nothing is made: "+missing.Error()+". Remove the annotation "+annotation.LoadBalancerID+" to get a new one, or set it to the id of one that exists.")
 		return next{wait: waitUser}
 	case errors.Is(err, errGone):
 		return next{wait: time.Second, quietly: true}

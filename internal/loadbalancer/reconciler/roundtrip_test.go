@@ -17,7 +17,7 @@ import (
 	"digitalocean-cloud-controller-manager/simulator"
 )
 
-// prefix begins the keys of load balancers' annotations.
+// prefix begins load balancers' annotations.
 const prefix = "service.beta.kubernetes.io/do-loadbalancer-"
 
 // webService has the ports 80 and 443.
@@ -30,7 +30,6 @@ func webService(annotations map[string]string) *v1.Service {
 	}
 }
 
-// desiredOf demands that the Service has no problem.
 func desiredOf(t *testing.T, svc *v1.Service, in loadbalancer.Inputs) loadbalancer.Desired {
 	t.Helper()
 	spec, problems := annotation.Parse(svc, annotation.Defaults{Type: annotation.TypeRegionalNetwork})
@@ -46,6 +45,7 @@ type world struct {
 	sim         *simulator.Simulator
 	client      *godo.Client
 	cluster     loadbalancer.Cluster
+	subnet      string
 	certificate simulator.Certificate
 	candidates  []loadbalancer.Candidate
 }
@@ -60,6 +60,7 @@ func newWorld(t *testing.T, random *rand.Rand) *world {
 	w.cluster = loadbalancer.Cluster{ID: "c1", Region: "nyc3"}
 	if coin(random) {
 		w.cluster.VPC = w.sim.AddVPC("", "cluster", "nyc3").ID
+		w.subnet = addSubnet(t, w.client, w.cluster.VPC)
 	}
 	for i := range 1 + random.IntN(4) {
 		ipv6 := coin(random)
@@ -67,6 +68,22 @@ func newWorld(t *testing.T, random *rand.Rand) *world {
 		w.candidates = append(w.candidates, loadbalancer.Candidate{Node: d.Name, DropletID: d.ID, PublicIPv4: true, PublicIPv6: ipv6})
 	}
 	return w
+}
+
+// addSubnet makes a subnet, for which the client library has no call.
+func addSubnet(t *testing.T, client *godo.Client, vpc string) string {
+	t.Helper()
+	request, err := client.NewRequest(t.Context(), "POST", "/v2/vpcs/"+vpc+"/subnets", map[string]string{"name": "part"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made struct {
+		Subnet struct{ ID string } `json:"vpc_subnet"`
+	}
+	if _, err := client.Do(t.Context(), request, &made); err != nil {
+		t.Fatal(err)
+	}
+	return made.Subnet.ID
 }
 
 // desired is what the Service wants of a load balancer that exists with the
@@ -192,7 +209,7 @@ func (g *generator) place() {
 		}
 	}
 	if g.cluster.VPC != "" {
-		g.set("subnet-uuid", "5a4981aa-9653-4bd1-bef5-d6bff52042e4")
+		g.set("subnet-uuid", g.subnet)
 	}
 }
 

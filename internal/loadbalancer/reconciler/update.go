@@ -16,30 +16,61 @@ import (
 )
 
 // update writes what differs, in one call: droplets alone by adding or
-// removing them, anything else by replacing the whole.
+// removing them, anything else by replacing the whole. What must wait is left.
 func (r *Reconciler) update(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) error {
-	changes := loadbalancer.Diff(desired.Settings, settingsOf(lb))
-	if len(loadbalancer.Of(loadbalancer.ChangeSettings, changes)) > 0 {
-		// A PUT replaces everything: it starts from what the API says now, so
-		// that nothing of others' is lost, and nothing is written that is so
-		// already.
-		fresh, err := r.get(ctx, lb.ID, 0, nil)
-		if err != nil {
-			return err
-		}
-		lb, changes = fresh, loadbalancer.Diff(desired.Settings, settingsOf(fresh))
+	lb, changes, err := r.compare(ctx, lb, desired)
+	if err != nil {
+		return err
 	}
 	immutable := loadbalancer.Of(loadbalancer.ChangeImmutable, changes)
 	r.tellImmutable(w, immutable)
 	if isOfAnotherKind(immutable) {
 		// Its settings were computed for another kind of load balancer.
+		w.held = true
 		return r.keepBackends(ctx, w, lb, nil)
 	}
-	todo := slices.Concat(loadbalancer.Of(loadbalancer.ChangeSettings, changes), loadbalancer.Of(loadbalancer.ChangeDroplets, changes))
-	if len(todo) == 0 {
-		return nil
+	if todo := mutable(changes); r.waitsForContact(w, lb, todo) || r.waitsForPeace(w, lb, desired, todo) {
+		w.held = true
+		return r.keepBackends(ctx, w, lb, nil)
 	}
-	err := r.withFreshBackends(ctx, w, lb, desired, func(d loadbalancer.Desired) error {
+	err = r.change(ctx, w, lb, &desired)
+	var refused *resizeError
+	if err != nil && !errors.As(err, &refused) {
+		return err
+	}
+	r.dropTarget(ctx, lb.Tag, desired.Tag)
+	if agreeErr := r.agree(ctx, w, lb, desired); agreeErr != nil {
+		return agreeErr
+	}
+	return err
+}
+
+// compare lists the differences. Where settings differ it starts from what the
+// API says now: a PUT replaces everything, so that nothing of others' is lost,
+// and nothing is written that is so already.
+func (r *Reconciler) compare(ctx context.Context, lb *godo.LoadBalancer, desired loadbalancer.Desired) (*godo.LoadBalancer, []loadbalancer.Change, error) {
+	changes := loadbalancer.Diff(desired.Settings, settingsOf(lb))
+	if len(loadbalancer.Of(loadbalancer.ChangeSettings, changes)) == 0 {
+		return lb, changes, nil
+	}
+	fresh, err := r.get(ctx, lb.ID, 0, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	return fresh, loadbalancer.Diff(desired.Settings, settingsOf(fresh)), nil
+}
+
+// mutable are the changes that can be made, settings first.
+func mutable(changes []loadbalancer.Change) []loadbalancer.Change {
+	return slices.Concat(loadbalancer.Of(loadbalancer.ChangeSettings, changes), loadbalancer.Of(loadbalancer.ChangeDroplets, changes))
+}
+
+// change writes what differs and tells it. desired becomes what was written,
+// which may lack droplets that are gone.
+func (r *Reconciler) change(ctx context.Context, w *work, lb *godo.LoadBalancer, desired *loadbalancer.Desired) error {
+	var todo []loadbalancer.Change
+	err := r.withFreshBackends(ctx, w, lb, *desired, func(d loadbalancer.Desired) error {
+		*desired, todo = d, mutable(loadbalancer.Diff(d.Settings, settingsOf(lb)))
 		return r.apply(ctx, lb, d)
 	})
 	if doapi.IsNotFound(err) {
@@ -47,18 +78,41 @@ func (r *Reconciler) update(ctx context.Context, w *work, lb *godo.LoadBalancer,
 	}
 	var refused *resizeError
 	if err != nil && !errors.As(err, &refused) {
+		// What came of it may not be known.
+		r.note(w.svc, func(m *memory) { m.agreed.settings = nil })
 		return &requestError{fmt.Sprintf("change load balancer %s", lb.ID), err}
 	}
 	if refused != nil {
 		todo = slices.DeleteFunc(todo, func(c loadbalancer.Change) bool { return c.Field == loadbalancer.FieldSize })
+		desired.SizeUnit, desired.SizeSlug = settingsOf(lb).SizeUnit, ""
 	}
-	if len(todo) > 0 {
-		r.tellChanged(ctx, w, lb, todo)
+	w.wrote = w.wrote || len(loadbalancer.Of(loadbalancer.ChangeSettings, todo)) > 0
+	asked, foreign := r.splitDrift(w.svc, lb.ID, desired.Settings, todo)
+	if len(foreign) > 0 {
+		r.tellReverted(ctx, w, lb, foreign)
+	}
+	if len(asked) > 0 {
+		r.tellChanged(ctx, w, lb, asked)
 	}
 	if refused != nil {
 		return refused
 	}
 	return nil
+}
+
+// agree notes that the load balancer is as its Service wants it, which ends the
+// first contact.
+func (r *Reconciler) agree(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) error {
+	r.note(w.svc, func(m *memory) {
+		m.agreed = agreement{id: lb.ID, settings: &desired.Settings, named: w.spec.Name != ""}
+		m.contact = contact{}
+	})
+	r.recorder.Forget(w.svc, events.LoadBalancerFirstContact)
+	if !w.adopting {
+		return nil
+	}
+	w.adopting = false
+	return r.remember(ctx, w, lb)
 }
 
 func (r *Reconciler) tellChanged(ctx context.Context, w *work, lb *godo.LoadBalancer, changes []loadbalancer.Change) {
@@ -152,7 +206,7 @@ func isResizeRefusal(err error) bool {
 // can't be as the Service asks, and touches nothing else. It returns why they
 // can't, which is more than what goes wrong with the backends.
 func (r *Reconciler) keepBackends(ctx context.Context, w *work, lb *godo.LoadBalancer, invalid error) error {
-	if lb == nil || isPending(lb) || isErrored(lb) || lb.Tag != "" {
+	if lb == nil || isPending(lb) || isErrored(lb) || lb.Tag != "" || w.adopting && w.taken {
 		return invalid
 	}
 	actual := settingsOf(lb)

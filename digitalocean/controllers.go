@@ -1,0 +1,150 @@
+package digitalocean
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/cloud-provider/app"
+	cloudconfig "k8s.io/cloud-provider/app/config"
+	"k8s.io/cloud-provider/names"
+	"k8s.io/component-base/metrics/legacyregistry"
+	genericcontrollermanager "k8s.io/controller-manager/app"
+	"k8s.io/controller-manager/controller"
+
+	"digitalocean-cloud-controller-manager/internal/drift"
+	"digitalocean-cloud-controller-manager/internal/events"
+	"digitalocean-cloud-controller-manager/internal/firewall"
+	"digitalocean-cloud-controller-manager/internal/inventory"
+	"digitalocean-cloud-controller-manager/internal/tagging"
+)
+
+// Controllers are the framework's controllers and the provider's own, for
+// [app.NewCloudControllerManagerCommand], by the names that --controllers
+// chooses by.
+func Controllers() map[string]app.ControllerInitFuncConstructor {
+	all := maps.Clone(app.DefaultInitFuncConstructors)
+	for name, start := range map[string]starter{
+		firewall.ControllerName: (*Cloud).startFirewall,
+		tagging.Name:            (*Cloud).startTagging,
+		drift.Name:              (*Cloud).startDrift,
+	} {
+		all[name] = app.ControllerInitFuncConstructor{
+			InitContext: app.ControllerInitContext{ClientName: name},
+			Constructor: start.constructor(),
+		}
+	}
+	return all
+}
+
+// runner is a controller of the provider's own.
+type runner interface {
+	controller.Interface
+	Run(context.Context)
+}
+
+// starter makes a controller; none where the settings ask for none.
+type starter func(*Cloud, *cloudconfig.CompletedConfig) (runner, error)
+
+func (start starter) constructor() app.InitFuncConstructor {
+	return func(_ app.ControllerInitContext, completed *cloudconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
+		return func(ctx context.Context, controllers genericcontrollermanager.ControllerContext) (controller.Interface, bool, error) {
+			c, ok := cloud.(*Cloud)
+			if !ok {
+				return nil, false, fmt.Errorf("the cloud provider is a %T, not DigitalOcean's", cloud)
+			}
+			r, err := start(c, completed)
+			if err != nil || r == nil {
+				return nil, false, err
+			}
+			go func() {
+				controllers.ControllerManagerMetrics.ControllerStarted(r.Name())
+				defer controllers.ControllerManagerMetrics.ControllerStopped(r.Name())
+				r.Run(ctx)
+			}()
+			return r, true, nil
+		}
+	}
+}
+
+// lease is the object on which is told what concerns no Service and no Node.
+func lease() *v1.ObjectReference {
+	return &v1.ObjectReference{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Namespace: leaseNamespace, Name: leaseName}
+}
+
+func (c *Cloud) startFirewall(*cloudconfig.CompletedConfig) (runner, error) {
+	if c.config.Firewall == nil {
+		return nil, nil
+	}
+	return firewall.New(firewall.Options{
+		API:      firewall.API{Firewalls: c.client.Firewalls, Tags: c.client.Tags, LoadBalancers: c.client.LoadBalancers},
+		Services: c.shared.informers.Core().V1().Services(), Recorder: c.shared.recorder, Object: lease(),
+		Metrics:  firewall.NewMetrics(legacyregistry.MustRegister),
+		Identity: firewall.Identity{Name: c.config.Firewall.Name, Tags: c.config.Firewall.Tags},
+		Settings: firewall.Settings{Defaults: c.config.Defaults, Shape: c.shapeOf},
+		Interval: c.config.DriftPeriod,
+		Vouch:    func(ctx context.Context) error { return c.shared.droplets.Vouch(ctx, true) },
+		Clock:    c.clock,
+	})
+}
+
+// shapeOf tells the type and network of a load balancer that is known.
+func (c *Cloud) shapeOf(id string) (firewall.Shape, bool) {
+	lb, ok := c.shared.balancers.Known(id)
+	if !ok {
+		return firewall.Shape{}, false
+	}
+	return firewall.Shape{Type: lb.Type, Network: lb.Network}, true
+}
+
+func (c *Cloud) startTagging(completed *cloudconfig.CompletedConfig) (runner, error) {
+	if c.config.ClusterID == "" || !managesServices(completed) {
+		return nil, nil
+	}
+	return tagging.New(tagging.Options{
+		API: c.client.Tags, Balancers: c.shared.balancers, Services: c.shared.informers.Core().V1().Services(),
+		Cluster: c.cluster, Defaults: c.config.Defaults, Metrics: tagging.NewMetrics(legacyregistry.MustRegister), Clock: c.clock,
+		// The lists that are made for drift serve here as well; they come a
+		// tenth of the period late at most.
+		Period: 3 * c.config.DriftPeriod, MaxAge: c.config.DriftPeriod * 6 / 5,
+	})
+}
+
+func (c *Cloud) startDrift(completed *cloudconfig.CompletedConfig) (runner, error) {
+	if c.config.DriftPeriod == 0 {
+		return nil, nil
+	}
+	informers := c.shared.informers.Core().V1()
+	nodes := drift.NewNodes(drift.NodesOptions{
+		Facts: c.instances, Nodes: informers.Nodes().Lister(), Kube: c.kube.client, Tags: c.client.Tags,
+		TagLabels: len(c.config.Nodes.TagLabels) > 0, Metrics: drift.NewNodeMetrics(legacyregistry.MustRegister),
+	})
+	options := drift.Options{
+		Period: c.config.DriftPeriod, Checks: []func(context.Context) error{nodes.Check}, Lease: lease(),
+		Recorder: c.shared.recorder, Metrics: drift.NewMetrics(legacyregistry.MustRegister), Clock: c.clock,
+		HasSynced: func() bool {
+			return informers.Services().Informer().HasSynced() && informers.Nodes().Informer().HasSynced()
+		},
+	}
+	if managesServices(completed) {
+		options.LoadBalancers = c.balancers
+	}
+	return drift.New(options), nil
+}
+
+// managesServices tells whether the framework's service controller runs.
+// Without it load balancers are not the manager's.
+func managesServices(completed *cloudconfig.CompletedConfig) bool {
+	return genericcontrollermanager.IsControllerEnabled(names.ServiceLBController, app.ControllersDisabledByDefault, completed.ComponentConfig.Generic.Controllers)
+}
+
+// shared is what several controllers work with.
+type shared struct {
+	informers informers.SharedInformerFactory
+	droplets  *inventory.Droplets
+	balancers *inventory.LoadBalancers
+	recorder  *events.Recorder
+}

@@ -1,0 +1,80 @@
+package reconciler
+
+import (
+	"context"
+	"slices"
+
+	"github.com/digitalocean/godo"
+	"k8s.io/klog/v2"
+
+	"digitalocean-cloud-controller-manager/internal/doapi"
+	"digitalocean-cloud-controller-manager/internal/loadbalancer"
+	"digitalocean-cloud-controller-manager/internal/targets"
+)
+
+// Target is the droplet tag that load balancers may send traffic to.
+type Target struct {
+	Tag *targets.Tag
+	// Wanted is false where droplets are to be listed: load balancers that
+	// target the tag from before then list them again.
+	Wanted bool
+}
+
+// syncTarget has the tag on the droplets that are backends now. What fails
+// doesn't hold up the Service: it is told at the end.
+func (r *Reconciler) syncTarget(ctx context.Context, w *work) {
+	if !r.target.Wanted {
+		return
+	}
+	_, err := r.target.Tag.Sync(ctx, r.eligible)
+	if doapi.IsNotFound(err) {
+		// One of the droplets is gone, and holds up all others.
+		_, err = r.target.Tag.Sync(ctx, r.eligibleNow)
+	}
+	if err != nil {
+		w.targetErr = &requestError{"tag the droplets that load balancers send traffic to", err}
+	}
+}
+
+func (r *Reconciler) eligible(ctx context.Context) ([]int, error) {
+	w := &work{}
+	err := r.shareBackends(ctx, w)
+	return loadbalancer.Eligible(w.candidates), err
+}
+
+func (r *Reconciler) eligibleNow(ctx context.Context) ([]int, error) {
+	w := &work{refused: true}
+	err := r.readBackends(ctx, w, r.clock.Now())
+	return loadbalancer.Eligible(w.candidates), err
+}
+
+// aim has the load balancer target the tag where the droplets that carry it are
+// the very ones that it needs.
+func (r *Reconciler) aim(w *work, lb *godo.LoadBalancer, desired *loadbalancer.Desired) {
+	if !r.target.Wanted || !slices.Equal(desired.DropletIDs, loadbalancer.Eligible(w.candidates)) {
+		return
+	}
+	// A tag that may not be on all of them yet is no way to begin with, and
+	// neither is one on none; but one that serves stays.
+	aimed := lb != nil && lb.Tag == r.target.Tag.Name()
+	if !aimed && (w.targetErr != nil || len(desired.DropletIDs) == 0) {
+		return
+	}
+	desired.Tag, desired.DropletIDs = r.target.Tag.Name(), nil
+}
+
+// dropTarget deletes the tag once the last load balancer lists droplets again.
+// What fails leaves a tag that does nothing.
+func (r *Reconciler) dropTarget(ctx context.Context, was, desired string) {
+	if r.target.Wanted || r.target.Tag == nil || was != r.target.Tag.Name() || desired == was {
+		return
+	}
+	// Anybody's load balancers: the API's list of now tells.
+	all, err := r.balancers.All(ctx, 0)
+	if err == nil && !slices.ContainsFunc(all, func(lb *godo.LoadBalancer) bool { return lb.Tag == was }) {
+		err = r.target.Tag.Drop(ctx)
+	}
+	if err != nil {
+		klog.FromContext(ctx).Info("The tag that load balancers targeted can't be deleted now, and does nothing", "tag", was, "err", err.Error())
+	}
+}
