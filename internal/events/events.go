@@ -59,6 +59,7 @@ const (
 	NoEligibleBackends        Reason = "NoEligibleBackends"
 	BackendsLeftOut           Reason = "BackendsLeftOut"
 	InternalError             Reason = "InternalError"
+	TargetTagFailed           Reason = "TargetTagFailed"
 	FirewallConfigError       Reason = "FirewallConfigError"
 	FirewallLimit             Reason = "FirewallLimit"
 	FirewallRequestFailed     Reason = "FirewallRequestFailed"
@@ -118,6 +119,7 @@ var Docs = []Doc{
 	{NoEligibleBackends, "Service", v1.EventTypeWarning, "The load balancer has no droplet to send to; the message says why."},
 	{BackendsLeftOut, "Service", v1.EventTypeWarning, "Nodes without a public IPv6 address can't be backends of a network load balancer with both protocols; the others serve."},
 	{InternalError, "Service", v1.EventTypeWarning, "A defect in the manager stopped the work for this Service; the log says more. Please report it."},
+	{TargetTagFailed, "Service", v1.EventTypeWarning, "With targeting by tag, the droplets that are backends can't be tagged. The load balancer serves with the droplets it has; the message says what DigitalOcean answered. It is tried again."},
 	{LoadBalancersOrphaned, "Lease", v1.EventTypeWarning, "Load balancers carry the cluster's mark but belong to no Service. They cost money and are never deleted by the manager; the message names them."},
 	{TokenRefused, "Lease", v1.EventTypeWarning, "DigitalOcean refuses the API token. Nothing works until it is replaced; a token file is read again by itself."},
 	{FirewallConfigError, "Service", v1.EventTypeWarning, "Something in the Service keeps the public access firewall from opening all of its ports: an annotation that can't be used, a protocol that DigitalOcean's firewalls don't know, a port of Kubernetes' own components. What it opened for the Service before stays open."},

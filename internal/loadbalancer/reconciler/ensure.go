@@ -101,9 +101,7 @@ func (r *Reconciler) ensure(ctx context.Context, svc *v1.Service) (*v1.LoadBalan
 	if lb, err = r.get(ctx, lb.ID, snapshotAge, r.allIDs); err != nil {
 		return nil, err
 	}
-	if w.targetErr != nil {
-		return nil, w.targetErr
-	}
+	r.tellTarget(w)
 	return r.show(w, lb), nil
 }
 

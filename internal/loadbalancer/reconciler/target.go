@@ -8,6 +8,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"digitalocean-cloud-controller-manager/internal/doapi"
+	"digitalocean-cloud-controller-manager/internal/events"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 	"digitalocean-cloud-controller-manager/internal/targets"
 )
@@ -34,6 +35,17 @@ func (r *Reconciler) syncTarget(ctx context.Context, w *work) {
 	if err != nil {
 		w.targetErr = &requestError{"tag the droplets that load balancers send traffic to", err}
 	}
+}
+
+// tellTarget tells of trouble with the tag, and has it tried again. The load
+// balancer serves meanwhile, by the droplets' ids or by those that carry the tag.
+func (r *Reconciler) tellTarget(w *work) {
+	if w.targetErr == nil {
+		r.recorder.Forget(w.svc, events.TargetTagFailed)
+		return
+	}
+	r.recorder.Tell(w.svc, events.TargetTagFailed, "Can't "+w.targetErr.Error()+". New Nodes may lack traffic until that works.")
+	r.again.after(keyOf(w.svc), waitUnknown)
 }
 
 func (r *Reconciler) eligible(ctx context.Context) ([]int, error) {
