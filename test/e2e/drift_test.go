@@ -26,15 +26,34 @@ func (e *environment) byHand(id string, edit func(*simulator.LoadBalancer)) {
 	}
 }
 
+// driftEvery sets how often drift is looked for. The cluster's tag, and marks
+// that have served their purpose, are looked for at every third time.
+func driftEvery(period string) option {
+	return func(e *environment) {
+		e.variables["DRIFT_PERIOD"] = period
+		e.mayWrite(deleteTag)
+	}
+}
+
+// unmarked waits until the load balancer has lost the mark of its creation.
+func (e *environment) unmarked(id string) simulator.LoadBalancer {
+	e.t.Helper()
+	return e.becomes(id, "loses its mark", func(lb simulator.LoadBalancer) bool {
+		return !slices.ContainsFunc(lb.Tags, func(tag string) bool { return strings.HasPrefix(tag, "k8s-svc:") })
+	})
+}
+
 func unnamedOf(lb simulator.LoadBalancer) simulator.LoadBalancer {
 	lb.Name = ""
 	return lb
 }
 
 func TestDriftIsRevertedAndTold(t *testing.T) {
-	e, _ := startWithNode(t, []simulator.Option{simulator.WithResizeInterval(0)}, variable("DRIFT_PERIOD", "5s"))
+	e, _ := startWithNode(t, []simulator.Option{simulator.WithResizeInterval(0)}, driftEvery("5s"))
 	e.addService("web", annotated("type", "REGIONAL"))
+	e.mayWrite(updateLB)
 	_, before := e.balanced("web")
+	before = e.unmarked(before.ID)
 	time.Sleep(lag) // until then the manager believes its own write
 	e.sim.ResetRequests()
 	e.byHand(before.ID, func(lb *simulator.LoadBalancer) {
@@ -63,11 +82,13 @@ func TestDriftIsRevertedAndTold(t *testing.T) {
 }
 
 func TestALookForDriftIsOneListWhileNothingChanges(t *testing.T) {
-	e, _ := startWithNode(t, nil, variable("DRIFT_PERIOD", "3s"))
+	e, _ := startWithNode(t, nil, driftEvery("3s"))
 	e.addService("a", nil)
 	e.addService("b", nil)
-	e.balanced("a")
-	e.balanced("b")
+	for _, name := range []string{"a", "b"} {
+		_, lb := e.balanced(name)
+		e.unmarked(lb.ID)
+	}
 	time.Sleep(5 * time.Second)
 	e.sim.ResetRequests()
 	time.Sleep(15 * time.Second)
@@ -88,7 +109,7 @@ func TestALookForDriftIsOneListWhileNothingChanges(t *testing.T) {
 }
 
 func TestAMissingLoadBalancerIsMadeAgainWithoutAnEdit(t *testing.T) {
-	e, _ := startWithNode(t, nil, variable("DRIFT_PERIOD", "5s"))
+	e, _ := startWithNode(t, nil, driftEvery("5s"))
 	e.addService("web", nil)
 	_, before := e.balanced("web")
 	time.Sleep(lag)
@@ -135,7 +156,7 @@ func TestDriftIsLeftWhereItIsNotLookedFor(t *testing.T) {
 }
 
 func TestOrphansAreToldOnTheLease(t *testing.T) {
-	e, _ := startWithNode(t, nil, variable("DRIFT_PERIOD", "5s"))
+	e, _ := startWithNode(t, nil, driftEvery("5s"))
 	e.addService("web", nil)
 	_, lb := e.balanced("web")
 	e.stopManager()
@@ -155,10 +176,11 @@ func TestOrphansAreToldOnTheLease(t *testing.T) {
 // manager would make.
 func TestFirstContactWaits(t *testing.T) {
 	const period = 20 * time.Second
-	e, _ := startWithNode(t, []simulator.Option{simulator.WithResizeInterval(0)}, variable("DRIFT_PERIOD", period.String()))
+	e, _ := startWithNode(t, []simulator.Option{simulator.WithResizeInterval(0)}, driftEvery(period.String()))
 	e.addService("web", annotated("type", "REGIONAL"))
 	_, lb := e.balanced("web")
 	e.stopManager()
+	e.mayWrite(addDroplets)
 	e.patchService("web", `{"metadata":{"annotations":{"`+versionAnnotation+`":null}}}`)
 	e.byHand(lb.ID, func(lb *simulator.LoadBalancer) {
 		lb.Tags = slices.DeleteFunc(lb.Tags, func(tag string) bool { return strings.HasPrefix(tag, "k8s-svc:") })

@@ -42,6 +42,7 @@ type environment struct {
 	args       []string
 	log        logBuffer
 	manager    *sandbox.Manager
+	expected   expectations
 }
 
 type option func(*environment)
@@ -88,6 +89,7 @@ func prepare(t *testing.T, simulated []simulator.Option, options ...option) *env
 		o(e)
 	}
 	t.Cleanup(e.checkLog)
+	t.Cleanup(e.checkUnnamed)
 	return e
 }
 
@@ -234,6 +236,7 @@ func (e *environment) never(during time.Duration, what string, check func() erro
 // addNode makes a droplet and its Node.
 func (e *environment) addNode(spec simulator.DropletSpec, o sandbox.NodeOptions) simulator.Droplet {
 	e.t.Helper()
+	e.mayWrite(addDroplets)
 	spec.Team = team
 	if spec.CreatedAt.IsZero() {
 		spec.CreatedAt = time.Now().Add(-time.Hour)
@@ -279,6 +282,7 @@ func hasTaint(node *v1.Node, key string) bool {
 // server.
 func (e *environment) event(within time.Duration, object, reason string, contains ...string) {
 	e.t.Helper()
+	e.mayWarn(reason)
 	e.eventually(within, fmt.Sprintf("event %s on %s with %q", reason, object, contains), func() error {
 		events, err := e.kube.CoreV1().Events(metav1.NamespaceAll).List(e.ctx, metav1.ListOptions{})
 		if err != nil {

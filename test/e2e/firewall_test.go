@@ -20,6 +20,7 @@ const firewallName = "k8s-public-access"
 func withFirewall(e *environment) {
 	e.variables["PUBLIC_ACCESS_FIREWALL_NAME"] = firewallName
 	e.variables["PUBLIC_ACCESS_FIREWALL_TAGS"] = " k8s:worker , extra"
+	e.mayWrite(createFirewall, updateFirewall, createTag)
 }
 
 // firewall is the public access firewall.
@@ -116,7 +117,7 @@ func TestTheFirewallOpensWhatServicesNeed(t *testing.T) {
 }
 
 func TestAFirewallChangedOrDeletedByHandIsPutBack(t *testing.T) {
-	e, _ := startWithNode(t, nil, withFirewall, variable("DRIFT_PERIOD", "2s"))
+	e, _ := startWithNode(t, nil, withFirewall, driftEvery("2s"))
 	e.addService("a", nodePort(30001))
 	fw := e.opens("tcp/30001")
 	if err := e.sim.EditFirewall(fw.ID, func(f *simulator.Firewall) { f.InboundRules = nil }); err != nil {
@@ -151,7 +152,7 @@ func TestAFirewallOfThatNameIsTakenOverAndSaysWhatWasReplaced(t *testing.T) {
 }
 
 func TestControllersAreChosenByName(t *testing.T) {
-	e, _ := startWithNode(t, nil, withFirewall, variable("DRIFT_PERIOD", "1s"), func(e *environment) {
+	e, _ := startWithNode(t, nil, withFirewall, driftEvery("1s"), func(e *environment) {
 		e.args = append(e.args, "--controllers=*,-public-access-firewall-controller,-service-lb-controller")
 	})
 	e.addService("a", nodePort(30001))

@@ -28,6 +28,7 @@ const (
 // addService makes a LoadBalancer Service for port 80 after edit.
 func (e *environment) addService(name string, edit func(*v1.Service)) *v1.Service {
 	e.t.Helper()
+	e.mayWrite(createLB)
 	svc := &v1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", Annotations: map[string]string{}},
 		Spec: v1.ServiceSpec{
@@ -92,6 +93,7 @@ func (e *environment) loadBalancer(id string) (simulator.LoadBalancer, error) {
 
 func (e *environment) patchService(name, patch string) {
 	e.t.Helper()
+	e.mayWrite(updateLB)
 	if _, err := e.kube.CoreV1().Services("default").Patch(e.ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		e.t.Fatal(err)
 	}
@@ -99,6 +101,7 @@ func (e *environment) patchService(name, patch string) {
 
 func (e *environment) deleteService(name string) {
 	e.t.Helper()
+	e.mayWrite(deleteLB)
 	if err := e.kube.CoreV1().Services("default").Delete(e.ctx, name, metav1.DeleteOptions{}); err != nil {
 		e.t.Fatal(err)
 	}

@@ -18,6 +18,11 @@ import (
 
 const targetTag = "k8s-backends:" + clusterID
 
+func targetsTag(e *environment) {
+	e.variables["LOAD_BALANCER_TARGETS"] = "tag"
+	e.mayWrite(createTag, tagResources, untagResources)
+}
+
 // carriers are the names of droplets with a tag, sorted.
 func (e *environment) carriers(tag string) []string {
 	var names []string
@@ -43,7 +48,7 @@ func (e *environment) writesSince(since int) []string {
 }
 
 func TestANodeThatJoinsCostsOneCallWithTargetingByTag(t *testing.T) {
-	e, _ := startWithNode(t, nil, variable("LOAD_BALANCER_TARGETS", "tag"))
+	e, _ := startWithNode(t, nil, targetsTag)
 	const services = 5
 	for i := range services {
 		e.addService(fmt.Sprint("web-", i), annotated("type", []string{"REGIONAL", "REGIONAL_NETWORK"}[i%2]))
@@ -90,6 +95,7 @@ func TestANodeThatJoinsCostsOneCallWithTargetingByTag(t *testing.T) {
 
 func TestTargetingByTagGoesOnAndOffWithoutAGap(t *testing.T) {
 	e, _ := startWithNode(t, nil)
+	e.mayWrite(createTag, deleteTag, tagResources, updateLB)
 	e.addService("web", nil)
 	_, lb := e.balanced("web")
 	gaps := e.watchForGaps(lb.ID)
@@ -135,7 +141,9 @@ func (e *environment) watchForGaps(id string) (stop func() int) {
 }
 
 func TestATagThatCanNotBeWrittenFallsBackToDroplets(t *testing.T) {
-	e, _ := startWithNode(t, []simulator.Option{simulator.WithFault(simulator.Fault{Method: "POST", Path: "/v2/tags", Status: 403})}, variable("LOAD_BALANCER_TARGETS", "tag"))
+	e, _ := startWithNode(t, []simulator.Option{simulator.WithFault(simulator.Fault{Method: "POST", Path: "/v2/tags", Status: 403})}, targetsTag)
+	e.mayWrite(updateLB)
+	e.mayWarn("TargetTagFailed")
 	e.addService("web", nil)
 	svc, err := e.service("web")
 	if err != nil {
