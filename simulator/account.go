@@ -1,7 +1,16 @@
 package simulator
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
+)
+
+// The states of an account.
+const (
+	accountActive  = "active"
+	accountWarning = "warning"
+	accountLocked  = "locked"
 )
 
 // Account is what a token's team and user may do and are.
@@ -25,17 +34,27 @@ type Team struct {
 	Name string `json:"name"`
 }
 
-func (t *team) account() Account {
+func validateAccountStatus(status string) error {
+	if !slices.Contains([]string{accountActive, accountWarning, accountLocked}, status) {
+		return fmt.Errorf("account status %q is none of active, warning and locked", status)
+	}
+	return nil
+}
+
+func (t *team) account(settings Settings) Account {
 	return Account{
-		DropletLimit: 25_000, FloatingIPLimit: 100, ReservedIPLimit: 100, VolumeLimit: 1000,
+		DropletLimit: settings.Limits.Droplets, FloatingIPLimit: settings.Limits.ReservedIPs,
+		ReservedIPLimit: settings.Limits.ReservedIPs, VolumeLimit: settings.Limits.Volumes,
 		Email: "owner@example.com", Name: "Owner", UUID: t.stableID("account"),
-		EmailVerified: true, Status: "active",
-		Team: Team{UUID: t.stableID("team"), Name: t.name},
+		EmailVerified: true, Status: settings.AccountStatus,
+		Team: t.identity(),
 	}
 }
 
+func (t *team) identity() Team { return Team{UUID: t.stableID("team"), Name: t.name} }
+
 func addAccountRoutes(t *router) {
 	t.add(http.MethodGet, "/v2/account", func(c *call) (reply, error) {
-		return jsonReply(http.StatusOK, map[string]any{"account": c.team.account()})
+		return jsonReply(http.StatusOK, map[string]any{"account": c.team.account(c.s.settings)})
 	})
 }

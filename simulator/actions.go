@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -20,7 +21,7 @@ type Action struct {
 	Type         string     `json:"type"`
 	StartedAt    time.Time  `json:"started_at"`
 	CompletedAt  *time.Time `json:"completed_at"`
-	ResourceID   int        `json:"resource_id"`
+	ResourceID   *int       `json:"resource_id"` // nil for volumes
 	ResourceType string     `json:"resource_type"`
 	Region       *Region    `json:"region"`
 	RegionSlug   string     `json:"region_slug"`
@@ -30,17 +31,22 @@ type Action struct {
 type action struct {
 	Action
 	completeAt time.Time
-	// An action is either a request on a droplet, or the assignment of a
-	// reserved address to the droplet assignee, 0 for none.
+	// reads is how often it has to be read before it completes.
+	reads int
+	// An action is a request on a droplet, or the assignment of a reserved
+	// address or volume to the droplet assignee, 0 for none.
 	droplet  *droplet
 	request  actionRequest
 	reserved *reservedIP
-	assignee int
+	volume   *volume
+	// gigabytes is the volume's size when the action has completed.
+	gigabytes int
+	assignee  int
 }
 
 func (a *action) show(now time.Time) Action {
 	v := a.Action
-	if !now.Before(a.completeAt) {
+	if a.done(now) {
 		v.Status = "completed"
 		completed := a.completeAt.Truncate(time.Second)
 		v.CompletedAt = &completed
@@ -48,12 +54,37 @@ func (a *action) show(now time.Time) Action {
 	return v
 }
 
+// done tells whether it has completed; a creation, whether the droplet is ready.
+func (a *action) done(now time.Time) bool {
+	creating := a.droplet != nil && a.Type == "create" && a.droplet.reads > 0
+	return a.reads == 0 && !creating && !now.Before(a.completeAt)
+}
+
+// readAction is show for what counts as a read.
+func (c *call) readAction(a *action) Action {
+	v := a.show(c.now)
+	c.countRead(&a.reads)
+	if a.droplet != nil && a.Type == "create" {
+		c.countRead(&a.droplet.reads)
+	}
+	return v
+}
+
+// countRead counts down how often something still has to be read.
+func (c *call) countRead(left *int) {
+	if *left == 0 || c.past {
+		return
+	}
+	*left--
+	c.s.mark(c.now)
+}
+
 func (s *Simulator) recordAction(t *team, d *droplet, kind string, now, completeAt time.Time) *action {
 	s.lastActionID++
 	a := &action{
 		Action: Action{
 			ID: s.lastActionID, Status: "in-progress", Type: kind, StartedAt: now.Truncate(time.Second),
-			ResourceID: d.ID, ResourceType: "droplet", Region: d.Region, RegionSlug: d.Region.Slug,
+			ResourceID: new(d.ID), ResourceType: "droplet", Region: d.Region, RegionSlug: d.Region.Slug,
 		},
 		droplet: d, completeAt: completeAt,
 	}
@@ -67,7 +98,7 @@ func (s *Simulator) settleActions(now time.Time) {
 		return
 	}
 	s.running = slices.DeleteFunc(s.running, func(a *action) bool {
-		if now.Before(a.completeAt) {
+		if !a.done(now) {
 			return false
 		}
 		s.remember(now)
@@ -91,6 +122,9 @@ type actionRequest struct {
 	Size string `json:"size,omitempty"`
 	Disk bool   `json:"disk,omitempty"`
 	Name string `json:"name,omitempty"`
+	// Image is a slug or an id.
+	Image        json.RawMessage `json:"image,omitempty"`
+	BackupPolicy *BackupPolicy   `json:"backup_policy,omitempty"`
 }
 
 func postAction(c *call) (reply, error) {
@@ -118,7 +152,7 @@ func postActionsByTag(c *call) (reply, error) {
 	if err := c.decode(&req); err != nil {
 		return reply{}, err
 	}
-	if !slices.Contains([]string{"power_cycle", "power_on", "power_off", "shutdown"}, req.Type) {
+	if !slices.Contains(actionsByTag, req.Type) {
 		return reply{}, unprocessable("type %q is not available by tag", req.Type)
 	}
 	droplets := c.team.dropletsTagged(name)
@@ -137,61 +171,18 @@ func postActionsByTag(c *call) (reply, error) {
 // start begins an action; the answer always shows it in progress.
 func (c *call) start(d *droplet, req actionRequest) Action {
 	a := c.s.recordAction(c.team, d, req.Type, c.now, c.now.Add(c.s.settings.ActionDuration))
-	a.request = req
+	a.request, a.reads = req, c.s.settings.ActivationReads
 	d.pendingAction = a
 	c.s.running = append(c.s.running, a)
 	return a.Action
 }
 
-// plan checks an action.
-func (c *call) plan(d *droplet, req actionRequest) error {
-	if d.pendingAction != nil || !d.ready(c.now) {
-		return unprocessable(textPendingEvent)
-	}
-	off := d.Status == statusOff
-	switch req.Type {
-	case "power_on":
-		if !off {
-			return unprocessable("Droplet is already powered on")
-		}
-	case "power_off", "shutdown":
-		if off {
-			return unprocessable("Droplet is already powered off")
-		}
-	case "reboot":
-		if off {
-			return unprocessable("Droplet is currently off. Please power it on to run this event.")
-		}
-	case "power_cycle":
-	case "rename":
-		if len(req.Name) > 255 || !dropletName.MatchString(req.Name) {
-			return unprocessable("Name Only valid hostname characters are allowed. (a-z, A-Z, 0-9, . and -)")
-		}
-	case "resize":
-		return c.planResize(d, req)
-	default:
-		return unprocessable("%s is not a valid action type", orElse(req.Type, "an empty type"))
-	}
-	return nil
-}
-
-func (c *call) planResize(d *droplet, req actionRequest) error {
-	size, ok := c.s.catalog.sizes.get(req.Size)
-	switch {
-	case d.Status != statusOff:
-		return unprocessable(textMustBeOff)
-	case !ok:
-		return unprocessable("You specified an invalid size for Droplet creation.")
-	case !slices.Contains(size.Regions, d.Region.Slug):
-		return unprocessable("Size is not available in this region.")
-	case size.Disk < d.Disk:
-		return unprocessable("Size can not decrease size of Droplet's disk image")
-	}
-	return nil
-}
-
 // complete does what an action was begun for.
 func (s *Simulator) complete(a *action) {
+	if a.volume != nil {
+		s.completeVolume(a)
+		return
+	}
 	if a.reserved != nil {
 		a.reserved.dropletID, a.reserved.pendingAction = a.assignee, nil
 		return
@@ -206,6 +197,14 @@ func (s *Simulator) complete(a *action) {
 		d.Name = req.Name
 	case "resize":
 		d.resize(s.catalog.sizeFor(req.Size), req.Disk)
+	case "rebuild":
+		d.Image = s.catalog.imageFor(imageRef(req.Image))
+		d.Status = statusActive
+	case "enable_ipv6":
+		d.Networks.V6 = []NetworkV6{publicV6(s.addresses.take(dropletPrefix6))}
+		d.setFeature(featureIPv6, true)
+	case "enable_backups", "disable_backups", "change_backup_policy":
+		d.setBackups(req)
 	}
 	d.pendingAction = nil
 }
@@ -229,7 +228,7 @@ func listActionsOf(c *call, matches func(*action) bool) (reply, error) {
 			found = append(found, a)
 		}
 	}
-	return list(c, "actions", found, func(a *action) Action { return a.show(c.now) })
+	return list(c, "actions", found, c.readAction)
 }
 
 func getAction(c *call) (reply, error) {
@@ -238,10 +237,10 @@ func getAction(c *call) (reply, error) {
 		return reply{}, notFound()
 	}
 	a, ok := c.team.actions.get(id)
-	if !ok || strings.HasPrefix(c.path, "/v2/droplets/") && strconv.Itoa(a.ResourceID) != c.params["id"] {
+	if !ok || strings.HasPrefix(c.path, "/v2/droplets/") && (a.ResourceID == nil || strconv.Itoa(*a.ResourceID) != c.params["id"]) {
 		return reply{}, notFound()
 	}
-	return jsonReply(http.StatusOK, map[string]any{"action": a.show(c.now)})
+	return jsonReply(http.StatusOK, map[string]any{"action": c.readAction(a)})
 }
 
 func getDropletAction(c *call) (reply, error) {

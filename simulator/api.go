@@ -28,6 +28,8 @@ type call struct {
 	base string
 	// fault is the one that strikes the request, if any.
 	fault *Fault
+	// past tells that the team is as it was a while ago, for reading only.
+	past bool
 }
 
 // reply is an answer before it is written. A nil body is an empty one.
@@ -76,6 +78,9 @@ func newAPIRouter() *router {
 	addFirewallRoutes(t)
 	addProjectRoutes(t)
 	addReservedIPRoutes(t)
+	addKeyRoutes(t)
+	addImageRoutes(t)
+	addVolumeRoutes(t)
 	return t
 }
 
@@ -145,6 +150,7 @@ func (s *Simulator) admit(r *http.Request, body []byte) *exchange {
 		ex.refusal = tooManyRequests()
 		return ex
 	}
+	ex.entry.Cost = 1
 	ex.fault = s.faults.pick(r.Method, r.URL.Path, ex.call.query)
 	ex.call.fault = ex.fault
 	return ex

@@ -54,7 +54,7 @@ func createCertificate(c *call) (reply, error) {
 	case certificateCustom:
 		cert.Certificate, err = req.custom(c.now)
 	case certificateLetsEncrypt:
-		cert.verifiedAt = c.now.Add(c.s.settings.CertificateVerification)
+		cert.verifiedAt, cert.reads = c.now.Add(c.s.settings.CertificateVerification), c.s.settings.ActivationReads
 		cert.Certificate, err = req.letsEncrypt(cert.verifiedAt)
 	default:
 		err = unprocessable("type %q is invalid, must be one of custom, lets_encrypt", req.Type)

@@ -49,6 +49,8 @@ type CertificateSpec struct {
 type certificate struct {
 	Certificate
 	verifiedAt time.Time
+	// reads is how often it has to be read before it is verified.
+	reads int
 	// heldUntil is how long the service takes it for used after a load balancer
 	// has let it go.
 	heldUntil time.Time
@@ -57,7 +59,7 @@ type certificate struct {
 // show is the certificate as it is read at now.
 func (c *certificate) show(now time.Time) Certificate {
 	v := c.Certificate
-	if now.Before(c.verifiedAt) {
+	if now.Before(c.verifiedAt) || c.reads > 0 {
 		v.State, v.NotAfter, v.SHA1Fingerprint = "pending", time.Time{}, ""
 	}
 	return v
@@ -187,7 +189,7 @@ func listCertificates(c *call) (reply, error) {
 			found = append(found, cert)
 		}
 	}
-	return list(c, "certificates", found, func(cert *certificate) Certificate { return cert.show(c.now) })
+	return list(c, "certificates", found, c.readCertificate)
 }
 
 func getCertificate(c *call) (reply, error) {
@@ -195,7 +197,13 @@ func getCertificate(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return jsonReply(http.StatusOK, map[string]any{"certificate": cert.show(c.now)})
+	return jsonReply(http.StatusOK, map[string]any{"certificate": c.readCertificate(cert)})
+}
+
+func (c *call) readCertificate(cert *certificate) Certificate {
+	v := cert.show(c.now)
+	c.countRead(&cert.reads)
+	return v
 }
 
 func deleteCertificate(c *call) (reply, error) {

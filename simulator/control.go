@@ -32,14 +32,18 @@ type State struct {
 // TeamState is everything that a team has.
 type TeamState struct {
 	Team
-	Droplets      []Droplet      `json:"droplets"`
-	LoadBalancers []LoadBalancer `json:"load_balancers"`
-	Tags          []Tag          `json:"tags"`
-	VPCs          []VPC          `json:"vpcs"`
-	Certificates  []Certificate  `json:"certificates"`
-	Firewalls     []Firewall     `json:"firewalls"`
-	Projects      []Project      `json:"projects"`
-	ReservedIPs   []ReservedIP   `json:"reserved_ips"`
+	Droplets      []Droplet        `json:"droplets"`
+	LoadBalancers []LoadBalancer   `json:"load_balancers"`
+	Tags          []Tag            `json:"tags"`
+	VPCs          []VPC            `json:"vpcs"`
+	Certificates  []Certificate    `json:"certificates"`
+	Firewalls     []Firewall       `json:"firewalls"`
+	Projects      []Project        `json:"projects"`
+	ReservedIPs   []ReservedIP     `json:"reserved_ips"`
+	Volumes       []Volume         `json:"volumes"`
+	Snapshots     []VolumeSnapshot `json:"snapshots"`
+	Subnets       []VPCSubnet      `json:"vpc_subnets"`
+	SSHKeys       []SSHKey         `json:"ssh_keys"`
 }
 
 // State returns a copy of everything that the simulator holds.
@@ -56,9 +60,10 @@ func (s *Simulator) State() State {
 
 func (s *Simulator) teamState(t *team, now time.Time) TeamState {
 	state := TeamState{
-		Team: t.account().Team, Droplets: []Droplet{}, LoadBalancers: []LoadBalancer{},
+		Team: t.identity(), Droplets: []Droplet{}, LoadBalancers: []LoadBalancer{},
 		Tags: []Tag{}, VPCs: []VPC{}, Certificates: []Certificate{},
 		Firewalls: []Firewall{}, Projects: []Project{}, ReservedIPs: []ReservedIP{},
+		Volumes: []Volume{}, Snapshots: []VolumeSnapshot{}, Subnets: []VPCSubnet{}, SSHKeys: []SSHKey{},
 	}
 	for d := range t.droplets.all() {
 		state.Droplets = append(state.Droplets, d.show(now).clone())
@@ -84,6 +89,18 @@ func (s *Simulator) teamState(t *team, now time.Time) TeamState {
 	shower := &call{s: s, team: t, now: now}
 	for r := range t.reservedIPs.all() {
 		state.ReservedIPs = append(state.ReservedIPs, shower.showReservedIP(r))
+	}
+	for v := range t.volumes.all() {
+		state.Volumes = append(state.Volumes, v.Volume.clone())
+	}
+	for found := range t.subnets.all() {
+		state.Subnets = append(state.Subnets, *found)
+	}
+	for found := range t.snapshots.all() {
+		state.Snapshots = append(state.Snapshots, found.clone())
+	}
+	for k := range t.keys.all() {
+		state.SSHKeys = append(state.SSHKeys, *k)
 	}
 	return state
 }
@@ -200,7 +217,14 @@ func onDroplet(do func(*Simulator, int) error) handler {
 }
 
 func controlRequests(c *call) (reply, error) {
-	filter := requestFilter{method: c.query.Get("method"), path: c.query.Get("path")}
+	filter := requestFilter{method: c.query.Get("method"), path: c.query.Get("path"), team: c.query.Get("team")}
+	if text := c.query.Get("status"); text != "" {
+		status, err := strconv.Atoi(text)
+		if err != nil {
+			return reply{}, fmt.Errorf("status: %w", err)
+		}
+		filter.status = status
+	}
 	if text := c.query.Get("since"); text != "" {
 		since, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
@@ -248,7 +272,7 @@ func controlChangeSettings(c *call) (reply, error) {
 	if err := strict(c.body, &patch); err != nil {
 		return reply{}, err
 	}
-	if err := validateListLag(patch.ListLag); err != nil {
+	if err := patch.validate(); err != nil {
 		return reply{}, err
 	}
 	c.s.ChangeSettings(patch)

@@ -7,14 +7,17 @@
 //
 // # What is simulated
 //
-// Droplets and their power actions, load balancers, firewalls, tags,
-// certificates, VPCs, projects, reserved IPs, regions, sizes, the account, and a
-// droplet's metadata service (below /metadata/v1). Every other path is answered as the API answers an unknown
-// one: 404 with an error body.
+// Droplets and their actions, load balancers, firewalls, tags, certificates, VPCs
+// and their subnets, projects, reserved IPs (also by their old name, and of
+// IPv6), volumes and their snapshots, SSH keys, images, regions, sizes, the
+// account, and a droplet's metadata service (below /metadata/v1). Operations
+// lists every operation. Every other path is answered as the API answers an
+// unknown one: 404 with an error body, or 405 for a method that the path lacks.
 //
 // # Time
 //
-// Nothing happens in the background. Whatever depends on time (a load balancer
+// Nothing happens in the background. With WithActivationReads, what is on its way
+// arrives after it was read so often. Whatever else depends on time (a load balancer
 // becoming active, a busy window ending, a request leaving the rate limit's
 // sliding hour) is computed from the clock when it is read, so a test that
 // injects a clock with WithClock moves the world by moving the clock. Delays of
@@ -56,7 +59,7 @@
 //	POST   /_simulator/scenario               a scenario in YAML, added
 //	GET    /_simulator/snapshot
 //	PUT    /_simulator/snapshot               replaces everything
-//	GET    /_simulator/requests               ?since= ?method= ?path=
+//	GET    /_simulator/requests               ?since= ?method= ?path= ?team= ?status=
 //	DELETE /_simulator/requests
 //	GET    /_simulator/faults
 //	POST   /_simulator/faults                 a Fault

@@ -20,17 +20,22 @@ var dropletName = regexp.MustCompile(`^[a-zA-Z0-9]?[a-z0-9A-Z.\-]*[a-z0-9A-Z]$`)
 
 // dropletRequest is the body of POST /v2/droplets.
 type dropletRequest struct {
-	Name             string          `json:"name"`
-	Names            []string        `json:"names"`
-	Region           string          `json:"region"`
-	Size             string          `json:"size"`
-	Image            json.RawMessage `json:"image"`
-	IPv6             bool            `json:"ipv6"`
-	Tags             []string        `json:"tags"`
-	UserData         string          `json:"user_data"`
-	VPCUUID          string          `json:"vpc_uuid"`
-	PublicNetworking *bool           `json:"public_networking"`
-	SSHKeys          []any           `json:"ssh_keys"`
+	Name             string            `json:"name"`
+	Names            []string          `json:"names"`
+	Region           string            `json:"region"`
+	Size             string            `json:"size"`
+	Image            json.RawMessage   `json:"image"`
+	IPv6             bool              `json:"ipv6"`
+	Tags             []string          `json:"tags"`
+	UserData         string            `json:"user_data"`
+	VPCUUID          string            `json:"vpc_uuid"`
+	PublicNetworking *bool             `json:"public_networking"`
+	SSHKeys          []any             `json:"ssh_keys"`
+	Volumes          []json.RawMessage `json:"volumes"`
+	Backups          bool              `json:"backups"`
+	BackupPolicy     *BackupPolicy     `json:"backup_policy"`
+	Monitoring       bool              `json:"monitoring"`
+	WithAgent        *bool             `json:"with_droplet_agent"`
 }
 
 // actionLink is a pointer to an action in an answer.
@@ -53,12 +58,24 @@ func createDroplets(c *call) (reply, error) {
 	if req.Name != "" {
 		names = []string{req.Name}
 	}
+	keys, errKeys := c.publicKeys(req.SSHKeys)
+	volumes, errVolumes := c.volumesFor(spec, len(names), req.Volumes)
+	if err := firstError(errKeys, errVolumes, c.limitDroplets(len(names))); err != nil {
+		return reply{}, err
+	}
 	shown, actions := []Droplet{}, []actionLink{}
 	for _, name := range names {
 		spec.Name = name
 		d := c.s.addDroplet(c.team, spec, c.now)
 		d.userData = req.UserData
-		d.activeAt = c.now.Add(c.s.settings.DropletActivation)
+		d.keys = keys
+		for _, v := range volumes {
+			attach(d, v)
+		}
+		if d.backup != nil && req.BackupPolicy != nil {
+			d.backup = req.BackupPolicy.clone()
+		}
+		d.activeAt, d.reads = c.now.Add(c.s.settings.DropletActivation), c.s.settings.ActivationReads
 		a := c.s.recordAction(c.team, d, "create", c.now, d.activeAt)
 		shown = append(shown, unready(d.Droplet))
 		actions = append(actions, actionLink{
@@ -83,7 +100,7 @@ func (req *dropletRequest) spec(c *call) (DropletSpec, error) {
 	if err != nil {
 		return DropletSpec{}, err
 	}
-	image, ok := c.s.catalog.image(req.image())
+	image, ok := c.s.catalog.image(imageRef(req.Image))
 	if !ok {
 		return DropletSpec{}, unprocessable("You specified an invalid image for Droplet creation.")
 	}
@@ -91,6 +108,7 @@ func (req *dropletRequest) spec(c *call) (DropletSpec, error) {
 	spec := DropletSpec{
 		Region: region, Size: req.Size, Image: *image.Slug, VPC: req.VPCUUID,
 		Tags: req.Tags, IPv6: req.IPv6, NoPublicIPv4: !public,
+		Backups: req.Backups, Monitoring: req.Monitoring, NoAgent: req.WithAgent != nil && !*req.WithAgent,
 	}
 	return spec, req.validateRest(c, region, public)
 }
@@ -138,12 +156,12 @@ func (req *dropletRequest) region(c *call) (string, error) {
 	return "", unprocessable("Region is not available")
 }
 
-// image is the slug, or the id in decimal.
-func (req *dropletRequest) image() string {
-	if slug, err := strconv.Unquote(string(req.Image)); err == nil {
+// imageRef is the slug, or the id in decimal.
+func imageRef(image json.RawMessage) string {
+	if slug, err := strconv.Unquote(string(image)); err == nil {
 		return slug
 	}
-	return string(req.Image)
+	return string(image)
 }
 
 func (req *dropletRequest) validateRest(c *call, region string, public bool) error {
@@ -161,14 +179,8 @@ func (req *dropletRequest) validateRest(c *call, region string, public bool) err
 		return unprocessable("ipv6 requires public_networking")
 	case len(req.UserData) > maxUserData:
 		return unprocessable("user_data must be at most 64 KiB")
-	case len(req.SSHKeys) > 0:
-		// The simulator has no keys, so none can be valid.
-		return unprocessable("%v are invalid key identifiers for Droplet creation.", req.SSHKeys)
+	case req.BackupPolicy != nil && !req.Backups:
+		return unprocessable("backup_policy requires backups")
 	}
-	for _, name := range req.Tags {
-		if err := validateTagName(name); err != nil {
-			return err
-		}
-	}
-	return nil
+	return firstError(req.BackupPolicy.validate(), validateTags(req.Tags))
 }

@@ -76,11 +76,11 @@ func (s *Simulator) patchAddresses(d *droplet, p DropletPatch) {
 		if *p.PublicIPv6 != "" {
 			d.Networks.V6 = []NetworkV6{publicV6(*p.PublicIPv6)}
 		}
-		d.Features = features(*p.PublicIPv6 != "")
+		d.setFeature(featureIPv6, *p.PublicIPv6 != "")
 	}
 	for _, given := range []*string{p.PrivateIPv4, p.PublicIPv4, p.PublicIPv6} {
 		if given != nil && *given != "" {
-			d.pending, d.activeAt = false, time.Time{}
+			d.pending, d.activeAt, d.reads = false, time.Time{}, 0
 		}
 	}
 	s.addresses.release(before)

@@ -15,6 +15,7 @@ func addDropletRoutes(t *router) {
 	t.add(http.MethodPost, "/v2/droplets/actions", postActionsByTag)
 	t.add(http.MethodGet, "/v2/droplets/{id}", getDroplet)
 	t.add(http.MethodDelete, "/v2/droplets/{id}", deleteDroplet)
+	t.add(http.MethodGet, "/v2/droplets/{id}/backups/policy", getBackupPolicy)
 }
 
 // droplet finds the droplet that the path names among the team's.
@@ -31,7 +32,7 @@ func getDroplet(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return jsonReply(http.StatusOK, map[string]any{"droplet": c.showDroplet(d)})
+	return jsonReply(http.StatusOK, map[string]any{"droplet": c.readDroplet(d)})
 }
 
 func deleteDroplet(c *call) (reply, error) {
@@ -65,7 +66,7 @@ func listDroplets(c *call) (reply, error) {
 			found = append(found, d)
 		}
 	}
-	return list(c, "droplets", found, c.showDroplet)
+	return list(c, "droplets", found, c.readDroplet)
 }
 
 func dropletFilter(c *call) (func(*droplet) bool, error) {

@@ -20,12 +20,18 @@ type droplet struct {
 	Droplet
 	// activeAt is when a droplet made through the API becomes active.
 	activeAt time.Time
+	// reads is how often it has to be read before it is active.
+	reads int
 	// pending droplets stay new until somebody ends that.
 	pending bool
 	// hostname is the name at creation, which a rename does not change inside.
 	hostname string
 	userData string
-	gpu      bool
+	// keys are the public keys that were put into it.
+	keys []string
+	// backup is nil for a droplet without backups.
+	backup *BackupPolicy
+	gpu    bool
 	// project is empty for the default one.
 	project string
 	// pendingAction is the action in progress, if any.
@@ -34,7 +40,7 @@ type droplet struct {
 
 // ready tells whether the droplet has left the status new.
 func (d *droplet) ready(now time.Time) bool {
-	return !d.pending && !now.Before(d.activeAt)
+	return !d.pending && d.reads == 0 && !now.Before(d.activeAt)
 }
 
 // show is the droplet as it is read at now. The result shares its slices with
@@ -45,6 +51,7 @@ func (d *droplet) show(now time.Time) Droplet {
 		return unready(v)
 	}
 	v.Locked = d.pendingAction != nil
+	v.NextBackupWindow = d.backup.next(now)
 	return v
 }
 
@@ -93,6 +100,11 @@ type DropletSpec struct {
 	Team string `json:"team,omitempty"`
 	// Tags that do not exist are made.
 	Tags []string `json:"tags,omitempty"`
+	// Backups, Monitoring and NoAgent turn the features of these names on and
+	// off.
+	Backups    bool `json:"backups,omitempty"`
+	Monitoring bool `json:"monitoring,omitempty"`
+	NoAgent    bool `json:"no_agent,omitempty"`
 	// IPv6 gives the droplet a public IPv6 address.
 	IPv6 bool `json:"ipv6,omitempty"`
 	// NoPublicIPv4 leaves the droplet without a public IPv4 address.
@@ -144,7 +156,10 @@ func (s *Simulator) addDroplet(t *team, spec DropletSpec, now time.Time) *drople
 	d.hostname = d.Name
 	d.resize(size, true)
 	d.Networks = s.networksFor(t, d, spec)
-	d.Features = features(len(d.Networks.V6) > 0)
+	d.Features = spec.features(len(d.Networks.V6) > 0)
+	if spec.Backups {
+		d.backup = &BackupPolicy{Plan: backupDaily}
+	}
 	t.droplets.add(id, d)
 	for _, name := range spec.Tags {
 		t.tagDroplet(d, t.ensureTag(name))
@@ -153,12 +168,28 @@ func (s *Simulator) addDroplet(t *team, spec DropletSpec, now time.Time) *drople
 	return d
 }
 
-func features(ipv6 bool) []string {
-	f := []string{"droplet_agent", "private_networking"}
-	if ipv6 {
-		f = append(f, "ipv6")
+func (spec DropletSpec) features(ipv6 bool) []string {
+	found := []string{}
+	for _, f := range []struct {
+		name string
+		on   bool
+	}{
+		{"backups", spec.Backups}, {"monitoring", spec.Monitoring}, {"droplet_agent", !spec.NoAgent},
+		{"private_networking", true}, {featureIPv6, ipv6},
+	} {
+		if f.on {
+			found = append(found, f.name)
+		}
 	}
-	return f
+	return found
+}
+
+// setFeature turns a feature on or off, in a new slice.
+func (d *droplet) setFeature(name string, on bool) {
+	d.Features = without(d.Features, name)
+	if on {
+		d.Features = append(d.Features, name)
+	}
 }
 
 // resize gives the droplet another size; disks grow only on request.
@@ -235,7 +266,7 @@ func (s *Simulator) StopDroplet(id int) error {
 // ErrNotFound.
 func (s *Simulator) StartDroplet(id int) error {
 	return s.changeDroplet(id, func(_ *team, d *droplet) error {
-		d.Status, d.pending, d.activeAt = statusActive, false, time.Time{}
+		d.Status, d.pending, d.activeAt, d.reads = statusActive, false, time.Time{}, 0
 		return nil
 	})
 }

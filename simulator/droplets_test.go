@@ -189,7 +189,7 @@ func TestInvalidDropletsAreRefused(t *testing.T) {
 		"bad VPC":        {func(r *godo.DropletCreateRequest) { r.VPCUUID = "none" }, 422, "vpc_uuid"},
 		"IPv6 alone":     {func(r *godo.DropletCreateRequest) { r.IPv6, r.PublicNetworking = true, &public }, 422, "ipv6"},
 		"unknown key":    {func(r *godo.DropletCreateRequest) { r.SSHKeys = []godo.DropletCreateSSHKey{{ID: 7}} }, 422, "are invalid key identifiers"},
-		"bad tag":        {func(r *godo.DropletCreateRequest) { r.Tags = []string{"a/b"} }, 400, "invalid tag name"},
+		"bad tag":        {func(r *godo.DropletCreateRequest) { r.Tags = []string{"a/b"} }, 422, "is invalid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req := dropletRequest("n1")

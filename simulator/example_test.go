@@ -3,6 +3,7 @@ package simulator_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 
 	"github.com/digitalocean/godo"
@@ -84,4 +85,50 @@ func ExampleSimulator_AddFault() {
 	// Output:
 	// 504
 	// 1 <nil>
+}
+
+// In memory there is no server and no port: a client gets the simulator as its
+// transport.
+func ExampleSimulator_Transport() {
+	sim := simulator.New()
+	sim.AddDroplet(simulator.DropletSpec{Name: "web-1"})
+	client, err := godo.New(&http.Client{Transport: sim.Transport()}, godo.SetRequestHeaders(map[string]string{"Authorization": "Bearer any"}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	droplets, _, err := client.Droplets.List(context.Background(), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(droplets[0].Name, "is", droplets[0].Status)
+	// Output:
+	// web-1 is active
+}
+
+// Without a clock and without waiting, a test sees every stage.
+func ExampleWithActivationReads() {
+	sim := simulator.New(simulator.WithActivationReads(2))
+	client, err := godo.New(&http.Client{Transport: sim.Transport()}, godo.SetRequestHeaders(map[string]string{"Authorization": "Bearer any"}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	lb, _, err := client.LoadBalancers.Create(context.Background(), &godo.LoadBalancerRequest{
+		Name: "web", Region: "nyc3",
+		ForwardingRules: []godo.ForwardingRule{{EntryProtocol: "tcp", EntryPort: 80, TargetProtocol: "tcp", TargetPort: 80}},
+	})
+	for range 3 {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		lb, _, err = client.LoadBalancers.Get(context.Background(), lb.ID)
+		fmt.Println(lb.Status)
+	}
+	// Output:
+	// new
+	// new
+	// active
 }

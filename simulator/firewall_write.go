@@ -87,7 +87,7 @@ func (c *call) validateFirewall(f *Firewall, old *firewall) error {
 
 func createFirewall(c *call) (reply, error) {
 	f := &firewall{}
-	if err := c.fillFirewall(f, nil); err != nil {
+	if err := firstError(c.limitFirewalls(), c.fillFirewall(f, nil)); err != nil {
 		return reply{}, err
 	}
 	f.ID, f.CreatedAt = c.s.ids.next(), c.now.Truncate(time.Second)
@@ -135,7 +135,7 @@ func (c *call) applyFirewall(f *firewall, config Firewall) {
 	}
 	config.ID, config.CreatedAt = f.ID, f.CreatedAt
 	f.Firewall, f.forced = config, ""
-	f.appliedAt = c.now.Add(c.s.settings.FirewallActivation)
+	f.appliedAt, f.reads = c.now.Add(c.s.settings.FirewallActivation), c.s.settings.ActivationReads
 }
 
 // firewallChange is a change of a part of a firewall.

@@ -65,6 +65,8 @@ type Firewall struct {
 type firewall struct {
 	Firewall
 	appliedAt time.Time
+	// reads is how often it has to be read before it is applied.
+	reads int
 	// forced is a status set by hand, until the next write.
 	forced string
 }
@@ -75,7 +77,7 @@ func (f *firewall) show(now time.Time) Firewall {
 	switch {
 	case f.forced != "":
 		v.Status = f.forced
-	case now.Before(f.appliedAt) && len(f.PendingChanges) > 0:
+	case (now.Before(f.appliedAt) || f.reads > 0) && len(f.PendingChanges) > 0:
 		v.Status = firewallWaiting
 	default:
 		v.Status = firewallSucceeded
@@ -161,10 +163,14 @@ func (c *call) firewall() (*firewall, error) {
 	return c.team.firewalls.find(c.params["id"])
 }
 
-func (c *call) showFirewall(f *firewall) Firewall { return f.show(c.now) }
+func (c *call) readFirewall(f *firewall) Firewall {
+	v := f.show(c.now)
+	c.countRead(&f.reads)
+	return v
+}
 
 func listFirewalls(c *call) (reply, error) {
-	return list(c, "firewalls", slices.Collect(c.team.firewalls.newest()), c.showFirewall)
+	return list(c, "firewalls", slices.Collect(c.team.firewalls.newest()), c.readFirewall)
 }
 
 func getFirewall(c *call) (reply, error) {
@@ -172,7 +178,7 @@ func getFirewall(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return jsonReply(http.StatusOK, map[string]any{"firewall": c.showFirewall(f)})
+	return jsonReply(http.StatusOK, map[string]any{"firewall": c.readFirewall(f)})
 }
 
 func deleteFirewall(c *call) (reply, error) {
@@ -196,5 +202,5 @@ func listDropletFirewalls(c *call) (reply, error) {
 			found = append(found, f)
 		}
 	}
-	return list(c, "firewalls", found, c.showFirewall)
+	return list(c, "firewalls", found, c.readFirewall)
 }

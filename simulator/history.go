@@ -14,6 +14,9 @@ const everyList = "*"
 // lists are the paths of the lists that can lag.
 var lists = []string{"/v2/droplets", "/v2/load_balancers", "/v2/firewalls"}
 
+// LaggingLists returns the paths of the lists that can lag; see WithListLag.
+func LaggingLists() []string { return slices.Clone(lists) }
+
 // version is what the lists showed from a time on. Its objects are copies.
 type version struct {
 	at    time.Time
@@ -72,6 +75,7 @@ func lagging(serve handler) handler {
 		past := *c
 		past.now = c.now.Add(-lag)
 		past.team = c.s.teamAt(c.team, past.now)
+		past.past = true
 		return serve(&past)
 	}
 }

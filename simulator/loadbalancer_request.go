@@ -173,6 +173,9 @@ func createLoadBalancer(c *call) (reply, error) {
 		config.DropletIDs = c.team.targets(&config)
 		return jsonReply(http.StatusOK, map[string]any{"load_balancer": config})
 	}
+	if err := c.limitLoadBalancers(); err != nil {
+		return reply{}, err
+	}
 	lb := c.commit(config, req)
 	fresh := c.showLoadBalancer(lb)
 	// The answer is always of a load balancer that has just begun.
@@ -183,7 +186,7 @@ func createLoadBalancer(c *call) (reply, error) {
 // commit makes the load balancer of a valid request.
 func (c *call) commit(config LoadBalancer, req *loadBalancerRequest) *loadBalancer {
 	s := c.s
-	lb := &loadBalancer{LoadBalancer: config, activeAt: c.now.Add(s.settings.LoadBalancerActivation)}
+	lb := &loadBalancer{LoadBalancer: config, activeAt: c.now.Add(s.settings.LoadBalancerActivation), reads: s.settings.ActivationReads}
 	lb.ID = s.ids.next()
 	lb.CreatedAt = c.now.Truncate(time.Second)
 	lb.fails = c.fault != nil && c.fault.Errored

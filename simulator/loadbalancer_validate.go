@@ -121,6 +121,9 @@ func (k *lbCheck) vpc() error {
 	if k.req.VPCUUID == "" || k.old != nil {
 		return nil
 	}
+	if s, ok := k.call.team.subnets.get(k.req.SubnetUUID); k.req.SubnetUUID != "" && (!ok || s.VPCID != k.req.VPCUUID) {
+		return unprocessable("subnet_uuid %s is not a subnet of the VPC", k.req.SubnetUUID)
+	}
 	v, ok := k.call.team.vpcs.get(k.req.VPCUUID)
 	if !ok || k.lb.Region == nil || v.Region != k.lb.Region.Slug {
 		return unprocessable("vpc_uuid %s is not a VPC of the load balancer's region", k.req.VPCUUID)

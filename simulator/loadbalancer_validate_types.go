@@ -39,12 +39,7 @@ func (k *lbCheck) project() error {
 }
 
 func (k *lbCheck) tags() error {
-	for _, name := range k.req.Tags {
-		if !tagName.MatchString(name) {
-			return unprocessable("tag %q is invalid", name)
-		}
-	}
-	return nil
+	return validateTags(k.req.Tags)
 }
 
 func (k *lbCheck) networkType() error {

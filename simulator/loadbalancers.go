@@ -17,6 +17,8 @@ type loadBalancer struct {
 	resizedAt time.Time
 	// forced is a status set by hand, which time does not change.
 	forced string
+	// reads is how often it has to be read before it is active.
+	reads int
 	// fails makes it errored where it would become active.
 	fails bool
 }
@@ -25,7 +27,7 @@ func (lb *loadBalancer) status(now time.Time) string {
 	switch {
 	case lb.forced != "":
 		return lb.forced
-	case now.Before(lb.activeAt):
+	case now.Before(lb.activeAt), lb.reads > 0:
 		return statusNew
 	case lb.fails:
 		return statusErrored
@@ -116,6 +118,13 @@ func (c *call) showLoadBalancer(lb *loadBalancer) LoadBalancer {
 	if c.s.settings.HideLoadBalancerTags {
 		v.Tags = nil
 	}
+	return v
+}
+
+// readLoadBalancer is showLoadBalancer for what counts as a read.
+func (c *call) readLoadBalancer(lb *loadBalancer) LoadBalancer {
+	v := c.showLoadBalancer(lb)
+	c.countRead(&lb.reads)
 	return v
 }
 
@@ -237,7 +246,7 @@ func getLoadBalancer(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return jsonReply(http.StatusOK, map[string]any{"load_balancer": c.showLoadBalancer(lb)})
+	return jsonReply(http.StatusOK, map[string]any{"load_balancer": c.readLoadBalancer(lb)})
 }
 
 func listLoadBalancers(c *call) (reply, error) {
@@ -249,7 +258,7 @@ func listLoadBalancers(c *call) (reply, error) {
 		}
 		found = append(found, lb)
 	}
-	return list(c, "load_balancers", found, c.showLoadBalancer)
+	return list(c, "load_balancers", found, c.readLoadBalancer)
 }
 
 func deleteLoadBalancer(c *call) (reply, error) {

@@ -120,7 +120,7 @@ func (d *droplet) metadataLeaves(now time.Time) []metadataLeaf {
 		leaves = append(leaves, metadataLeaf{path: "user-data", value: d.userData})
 	}
 	leaves = append(leaves,
-		metadataLeaf{path: "public-keys"},
+		metadataLeaf{path: "public-keys", value: lines(d.keys)},
 		metadataLeaf{path: "region", value: d.Region.Slug},
 	)
 	leaves = append(leaves, d.interfaceLeaves(now)...)
@@ -212,7 +212,7 @@ type metadataV6 struct {
 func (d *droplet) metadata(now time.Time) metadataDocument {
 	inactive := map[string]bool{"active": false}
 	doc := metadataDocument{
-		DropletID: d.ID, Hostname: d.hostname, UserData: d.userData, PublicKeys: []string{}, Region: d.Region.Slug,
+		DropletID: d.ID, Hostname: d.hostname, UserData: d.userData, PublicKeys: append([]string{}, d.keys...), Region: d.Region.Slug,
 		FloatingIP: map[string]map[string]bool{"ipv4": inactive},
 		ReservedIP: map[string]map[string]bool{"ipv4": inactive, "ipv6": inactive},
 		DNS:        map[string][]string{"nameservers": nameservers},

@@ -83,6 +83,19 @@ func WithCertificateRelease(d time.Duration) Option {
 	return func(c *config) { c.settings.CertificateRelease = d }
 }
 
+// WithActivationReads makes whatever is on its way (a load balancer, droplet,
+// certificate, firewall or action) arrive only when it has been read so often
+// through the API, by its id or in a list, beside the time that it takes.
+// Default 0: by time alone. With it a test needs no clock to see every stage.
+func WithActivationReads(n int) Option {
+	return func(c *config) { c.settings.ActivationReads = max(n, 0) }
+}
+
+// WithLimits sets how many objects of a kind a team may have.
+func WithLimits(l Limits) Option {
+	return func(c *config) { c.settings.Limits = l }
+}
+
 // WithListLag makes the lists of droplets, load balancers and firewalls show
 // what was so long ago, by the simulator's clock; answers about one object show
 // the present. Paths, like /v2/droplets, choose the lists; without, all lag. A

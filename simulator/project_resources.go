@@ -34,7 +34,14 @@ func (lb *loadBalancer) assignable() assignable {
 }
 
 func (r *reservedIP) assignable() assignable {
+	if r.v6() {
+		return assignable{"do:reservedipv6:" + r.ip, "/v2/reserved_ipv6/" + r.ip, &r.project, r.createdAt}
+	}
 	return assignable{"do:reservedip:" + r.ip, "/v2/reserved_ips/" + r.ip, &r.project, r.createdAt}
+}
+
+func (v *volume) assignable() assignable {
+	return assignable{"do:volume:" + v.ID, "/v2/volumes/" + v.ID, &v.project, v.CreatedAt}
 }
 
 func (c *call) showAssignable(a assignable, status string) ProjectResource {
@@ -59,6 +66,9 @@ func (c *call) projectResources(p *Project) []assignable {
 	}
 	for r := range c.team.reservedIPs.all() {
 		collect(r.assignable())
+	}
+	for v := range c.team.volumes.all() {
+		collect(v.assignable())
 	}
 	return found
 }
@@ -112,7 +122,11 @@ func (c *call) findURN(urn string) (assignable, bool) {
 		if lb, ok := c.team.loadBalancers.get(id); ok {
 			return lb.assignable(), true
 		}
-	case "reservedip", "floatingip":
+	case "volume":
+		if v, ok := c.team.volumes.get(id); ok {
+			return v.assignable(), true
+		}
+	case "reservedip", "reservedipv6", "floatingip":
 		if r, ok := c.team.reservedIPs.get(id); ok {
 			return r.assignable(), true
 		}

@@ -32,6 +32,9 @@ type Request struct {
 	// Status is the answer's; 0 as long as there is none, and for good when the
 	// connection was cut.
 	Status int `json:"status"`
+	// Cost is what the request took of its token's quota: 1, or 0 for one that
+	// was refused with 401 or for the rate limit.
+	Cost int `json:"cost"`
 	// RequestID is what the answer carried in x-request-id.
 	RequestID string `json:"request_id"`
 	// Token is at most the last four characters of the token.
@@ -61,12 +64,16 @@ type requestFilter struct {
 	since  int64
 	method string
 	path   string
+	team   string
+	status int
 }
 
 func (f requestFilter) matches(r *Request) bool {
 	return r.Sequence > f.since &&
 		(f.method == "" || strings.EqualFold(f.method, r.Method)) &&
-		strings.HasPrefix(r.Path, f.path)
+		strings.HasPrefix(r.Path, f.path) &&
+		(f.team == "" || f.team == r.Team) &&
+		(f.status == 0 || f.status == r.Status)
 }
 
 func (l *requestLog) filtered(f requestFilter) []Request {

@@ -6,12 +6,23 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
 )
 
-// reservedPrefix is apart from the addresses of droplets and load balancers.
-var reservedPrefix = netip.MustParsePrefix("198.19.128.0/17")
+// These are apart from the addresses of droplets and load balancers.
+var (
+	reservedPrefix  = netip.MustParsePrefix("198.19.128.0/17")
+	reservedPrefix6 = netip.MustParsePrefix("2001:db8:3::/64")
+)
+
+// ReservedIPv6 is a reserved IPv6 address as the API shows it.
+type ReservedIPv6 struct {
+	IP         string    `json:"ip"`
+	RegionSlug string    `json:"region_slug"`
+	ReservedAt time.Time `json:"reserved_at"`
+	Droplet    *Droplet  `json:"droplet"`
+}
 
 // ReservedIP is a reserved IPv4 address as the API shows it.
 type ReservedIP struct {
@@ -33,6 +44,29 @@ type reservedIP struct {
 	pendingAction *action
 }
 
+// addressKind is one of the families of calls for reserved addresses.
+type addressKind struct {
+	// path is the first segment; one and many are the roots of answers.
+	path, one, many string
+	v6              bool
+}
+
+// addressKinds has the old name of the calls for IPv4 too.
+var addressKinds = []addressKind{
+	{"reserved_ips", "reserved_ip", "reserved_ips", false},
+	{"floating_ips", "floating_ip", "floating_ips", false},
+	{"reserved_ipv6", "reserved_ipv6", "reserved_ipv6s", true},
+}
+
+func (c *call) addressKind() addressKind {
+	segment, _, _ := strings.Cut(strings.TrimPrefix(c.path, "/v2/"), "/")
+	i := slices.IndexFunc(addressKinds, func(k addressKind) bool { return k.path == segment })
+	return addressKinds[i]
+}
+
+// v6 tells the family of a reserved address.
+func (r *reservedIP) v6() bool { return strings.Contains(r.ip, ":") }
+
 func (c *call) showReservedIP(r *reservedIP) ReservedIP {
 	v := ReservedIP{
 		IP: r.ip, Region: r.region, Locked: r.pendingAction != nil,
@@ -44,52 +78,112 @@ func (c *call) showReservedIP(r *reservedIP) ReservedIP {
 	return v
 }
 
+// showAddress is a reserved address in the form of its family.
+func (c *call) showAddress(r *reservedIP) any {
+	v := c.showReservedIP(r)
+	if r.v6() {
+		return ReservedIPv6{IP: r.ip, RegionSlug: r.region.Slug, ReservedAt: r.createdAt, Droplet: v.Droplet}
+	}
+	return v
+}
+
+// readAddress is showAddress for what counts as a read.
+func (c *call) readAddress(r *reservedIP) any {
+	v := c.showAddress(r)
+	if r.pendingAction != nil {
+		c.countRead(&r.pendingAction.reads)
+	}
+	return v
+}
+
 func addReservedIPRoutes(t *router) {
-	t.add(http.MethodGet, "/v2/reserved_ips", func(c *call) (reply, error) {
-		return list(c, "reserved_ips", slices.Collect(c.team.reservedIPs.newest()), c.showReservedIP)
-	})
-	t.add(http.MethodPost, "/v2/reserved_ips", createReservedIP)
-	t.add(http.MethodGet, "/v2/reserved_ips/{ip}", getReservedIP)
-	t.add(http.MethodDelete, "/v2/reserved_ips/{ip}", deleteReservedIP)
-	t.add(http.MethodPost, "/v2/reserved_ips/{ip}/actions", postReservedIPAction)
-	t.add(http.MethodGet, "/v2/reserved_ips/{ip}/actions", listReservedIPActions)
-	t.add(http.MethodGet, "/v2/reserved_ips/{ip}/actions/{action}", getReservedIPAction)
+	for _, kind := range addressKinds {
+		path := "/v2/" + kind.path
+		t.add(http.MethodGet, path, listReservedIPs)
+		t.add(http.MethodPost, path, createReservedIP)
+		t.add(http.MethodGet, path+"/{ip}", getReservedIP)
+		t.add(http.MethodDelete, path+"/{ip}", deleteReservedIP)
+		t.add(http.MethodPost, path+"/{ip}/actions", postReservedIPAction)
+		if !kind.v6 {
+			t.add(http.MethodGet, path+"/{ip}/actions", listReservedIPActions)
+			t.add(http.MethodGet, path+"/{ip}/actions/{action}", getReservedIPAction)
+		}
+	}
 }
 
 func (c *call) reservedIP() (*reservedIP, error) {
-	return c.team.reservedIPs.find(c.params["ip"])
+	r, err := c.team.reservedIPs.find(c.params["ip"])
+	if err == nil && r.v6() != c.addressKind().v6 {
+		return nil, notFound()
+	}
+	return r, err
+}
+
+func listReservedIPs(c *call) (reply, error) {
+	kind, found := c.addressKind(), []*reservedIP{}
+	for r := range c.team.reservedIPs.newest() {
+		if r.v6() == kind.v6 {
+			found = append(found, r)
+		}
+	}
+	return list(c, kind.many, found, c.readAddress)
+}
+
+// reservedIPRequest is the body of a POST; addresses of IPv6 are only for
+// regions, which they call by another name.
+type reservedIPRequest struct {
+	DropletID  int    `json:"droplet_id"`
+	Region     string `json:"region"`
+	RegionSlug string `json:"region_slug"`
+	ProjectID  string `json:"project_id"`
+}
+
+// place finds where the address is for.
+func (req *reservedIPRequest) place(c *call) (*Region, error) {
+	if c.addressKind().v6 {
+		req.DropletID, req.Region = 0, req.RegionSlug
+	}
+	if req.DropletID != 0 {
+		d, err := c.freeDroplet(req.DropletID, false)
+		if err != nil {
+			return nil, err
+		}
+		return d.Region, nil
+	}
+	region, ok := c.s.catalog.regions.get(req.Region)
+	if !ok {
+		return nil, unprocessable("either a droplet_id or an available region is required")
+	}
+	return region, nil
 }
 
 // createReservedIP makes an address for a region, or for a droplet, to which it
 // is assigned.
 func createReservedIP(c *call) (reply, error) {
-	var req struct {
-		DropletID int    `json:"droplet_id"`
-		Region    string `json:"region"`
-		ProjectID string `json:"project_id"`
-	}
+	var req reservedIPRequest
 	if err := c.decode(&req); err != nil {
 		return reply{}, err
 	}
-	region, ok := c.s.catalog.regions.get(req.Region)
-	if req.DropletID != 0 {
-		d, err := c.freeDroplet(req.DropletID)
-		if err != nil {
-			return reply{}, err
-		}
-		region, ok = d.Region, true
-	}
-	if !ok {
-		return reply{}, unprocessable("either a droplet_id or an available region is required")
+	region, err := req.place(c)
+	if err := firstError(err, c.limitReservedIPs()); err != nil {
+		return reply{}, err
 	}
 	if _, known := c.team.projects.get(req.ProjectID); req.ProjectID != "" && !known {
 		return reply{}, unprocessable("project %s could not be found", req.ProjectID)
 	}
+	kind, prefix := c.addressKind(), reservedPrefix
+	if kind.v6 {
+		prefix = reservedPrefix6
+	}
 	r := &reservedIP{
-		ip: c.s.addresses.take(reservedPrefix), region: region, project: req.ProjectID, createdAt: c.now.Truncate(time.Second),
+		ip: c.s.addresses.take(prefix), region: region, project: req.ProjectID, createdAt: c.now.Truncate(time.Second),
 	}
 	c.team.reservedIPs.add(r.ip, r)
-	answer := map[string]any{"reserved_ip": c.showReservedIP(r), "links": map[string]any{}}
+	answer := map[string]any{kind.one: c.showAddress(r)}
+	if kind.v6 {
+		return jsonReply(http.StatusCreated, answer)
+	}
+	answer["links"] = map[string]any{}
 	if req.DropletID != 0 {
 		a := c.startReservedIP(r, "assign_ip", req.DropletID)
 		answer["links"] = map[string]any{
@@ -100,14 +194,17 @@ func createReservedIP(c *call) (reply, error) {
 	return jsonReply(http.StatusAccepted, answer)
 }
 
-// freeDroplet finds a droplet that has no reserved address.
-func (c *call) freeDroplet(id int) (*droplet, error) {
+// freeDroplet finds a droplet that has no reserved address of the family.
+func (c *call) freeDroplet(id int, v6 bool) (*droplet, error) {
 	d, ok := c.team.droplets.get(id)
 	if !ok {
 		return nil, unprocessable("droplet %d could not be found", id)
 	}
+	if v6 && len(d.Networks.V6) == 0 {
+		return nil, unprocessable("the droplet has no IPv6 enabled")
+	}
 	for r := range c.team.reservedIPs.all() {
-		if r.dropletID == id {
+		if r.dropletID == id && r.v6() == v6 {
 			return nil, unprocessable("Droplet already has a reserved IP.")
 		}
 	}
@@ -119,7 +216,7 @@ func getReservedIP(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return jsonReply(http.StatusOK, map[string]any{"reserved_ip": c.showReservedIP(r)})
+	return jsonReply(http.StatusOK, map[string]any{c.addressKind().one: c.readAddress(r)})
 }
 
 func deleteReservedIP(c *call) (reply, error) {
@@ -131,84 +228,4 @@ func deleteReservedIP(c *call) (reply, error) {
 	c.s.running = slices.DeleteFunc(c.s.running, func(a *action) bool { return a.reserved == r })
 	c.s.addresses.release([]string{r.ip})
 	return noContent()
-}
-
-func postReservedIPAction(c *call) (reply, error) {
-	r, err := c.reservedIP()
-	if err != nil {
-		return reply{}, err
-	}
-	var req struct {
-		Type      string `json:"type"`
-		DropletID int    `json:"droplet_id"`
-	}
-	if err := c.decode(&req); err != nil {
-		return reply{}, err
-	}
-	if r.pendingAction != nil {
-		return reply{}, unprocessable("The reserved IP already has a pending event.")
-	}
-	switch req.Type {
-	case "assign":
-		d, err := c.freeDroplet(req.DropletID)
-		if err != nil {
-			return reply{}, err
-		}
-		if d.Region.Slug != r.region.Slug {
-			return reply{}, unprocessable("the droplet is not in the region of the reserved IP")
-		}
-		return jsonReply(http.StatusCreated, map[string]any{"action": c.startReservedIP(r, "assign_ip", d.ID)})
-	case "unassign":
-		if r.dropletID == 0 {
-			return reply{}, unprocessable("The reserved IP is not assigned.")
-		}
-		return jsonReply(http.StatusCreated, map[string]any{"action": c.startReservedIP(r, "unassign_ip", 0)})
-	}
-	return reply{}, unprocessable("type %q is invalid, must be one of assign, unassign", req.Type)
-}
-
-// startReservedIP begins to assign an address to a droplet, or to none.
-func (c *call) startReservedIP(r *reservedIP, kind string, dropletID int) Action {
-	c.s.lastActionID++
-	a := &action{
-		Action: Action{
-			ID: c.s.lastActionID, Status: "in-progress", Type: kind, StartedAt: c.now.Truncate(time.Second),
-			ResourceID: addressNumber(r.ip), ResourceType: "reserved_ip", Region: r.region, RegionSlug: r.region.Slug,
-		},
-		reserved: r, assignee: dropletID, completeAt: c.now.Add(c.s.settings.ActionDuration),
-	}
-	c.team.actions.add(a.ID, a)
-	r.pendingAction = a
-	c.s.running = append(c.s.running, a)
-	return a.Action
-}
-
-// addressNumber is the address as an integer, which identifies it in actions.
-func addressNumber(ip string) int {
-	b := netip.MustParseAddr(ip).As4()
-	return int(b[0])<<24 | int(b[1])<<16 | int(b[2])<<8 | int(b[3])
-}
-
-func listReservedIPActions(c *call) (reply, error) {
-	r, err := c.reservedIP()
-	if err != nil {
-		return reply{}, err
-	}
-	return listActionsOf(c, func(a *action) bool { return a.reserved == r })
-}
-
-func getReservedIPAction(c *call) (reply, error) {
-	r, err := c.reservedIP()
-	if err != nil {
-		return reply{}, err
-	}
-	id, err := strconv.Atoi(c.params["action"])
-	if err != nil {
-		return reply{}, notFound()
-	}
-	a, ok := c.team.actions.get(id)
-	if !ok || a.reserved != r {
-		return reply{}, notFound()
-	}
-	return jsonReply(http.StatusOK, map[string]any{"action": a.show(c.now)})
 }

@@ -28,6 +28,18 @@ func (t *router) add(method, pattern string, handle handler) {
 	t.routes = append(t.routes, route{method, strings.Split(pattern, "/"), handle})
 }
 
+// Operations lists the operations of the API that a Simulator has, sorted by
+// path, as "GET /v2/droplets/{id}".
+func Operations() []string {
+	var found []string
+	routes := newAPIRouter().routes
+	slices.SortStableFunc(routes, func(a, b route) int { return slices.Compare(a.pattern, b.pattern) })
+	for _, r := range routes {
+		found = append(found, r.method+" "+strings.Join(r.pattern, "/"))
+	}
+	return found
+}
+
 // find returns the operation and the named segments. Without an operation,
 // allowed lists the methods that the path knows; empty means an unknown path.
 func (t *router) find(method, path string) (handle handler, params map[string]string, allowed []string) {

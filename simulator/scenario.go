@@ -120,7 +120,7 @@ func (sc *scenario) validate() error {
 			}
 		}
 	}
-	return validateListLag(sc.Settings.ListLag)
+	return sc.Settings.validate()
 }
 
 // maxScenarioDroplets bounds the droplets of one entry, well above what a team

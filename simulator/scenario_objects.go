@@ -37,10 +37,8 @@ func (l *loader) droplets(from scenarioDroplet) error {
 	if v, ok := l.team.vpcs.get(from.VPC); ok && !l.s.addresses.has(netip.MustParsePrefix(v.IPRange), count) {
 		return fmt.Errorf("the VPC has no %d free addresses", count)
 	}
-	for _, name := range from.Tags {
-		if err := validateTagName(name); err != nil {
-			return err
-		}
+	if err := validateTags(from.Tags); err != nil {
+		return err
 	}
 	for i := range count {
 		spec := from.DropletSpec
@@ -101,7 +99,8 @@ func (l *loader) loadBalancer(from scenarioLoadBalancer) error {
 		return errors.New("validate_only makes nothing")
 	}
 	// What a scenario has is there already.
-	l.team.loadBalancers.items[l.team.loadBalancers.len()-1].activeAt = l.now
+	made := l.team.loadBalancers.items[l.team.loadBalancers.len()-1]
+	made.activeAt, made.reads = l.now, 0
 	return nil
 }
 
@@ -115,6 +114,7 @@ func (l *loader) firewall(from scenarioFirewall) error {
 	if err := l.post(createFirewall, req); err != nil {
 		return err
 	}
-	l.team.firewalls.items[l.team.firewalls.len()-1].appliedAt = l.now
+	made := l.team.firewalls.items[l.team.firewalls.len()-1]
+	made.appliedAt, made.reads = l.now, 0
 	return nil
 }

@@ -18,8 +18,8 @@ type owner struct {
 // scopeResources names what scopes call the resource of a path's first segment.
 var scopeResources = map[string]string{
 	"account": "account", "actions": "actions", "certificates": "certificate", "droplets": "droplet",
-	"firewalls": "firewall", "load_balancers": "load_balancer", "projects": "project", "regions": "regions",
-	"reserved_ips": "reserved_ip", "sizes": "sizes", "tags": "tag", "vpcs": "vpc",
+	"firewalls": "firewall", "images": "image", "volumes": "block_storage", "snapshots": "snapshot", "load_balancers": "load_balancer", "projects": "project", "regions": "regions",
+	"reserved_ips": "reserved_ip", "floating_ips": "reserved_ip", "reserved_ipv6": "reserved_ip", "sizes": "sizes", "tags": "tag", "vpcs": "vpc",
 }
 
 // scopeVerbs maps methods to verbs for whole objects.
@@ -33,6 +33,12 @@ func scopeFor(method, requestPath string) string {
 	segments := strings.Split(strings.TrimPrefix(requestPath, "/v2/"), "/")
 	resource, verb, last := scopeResources[segments[0]], scopeVerbs[method], segments[len(segments)-1]
 	switch {
+	case segments[0] == "account" && len(segments) > 1:
+		return "ssh_key:" + verb
+	case segments[0] == "volumes" && slices.Contains(segments, "snapshots"):
+		return "block_storage_snapshot:" + verb
+	case resource == "block_storage" && slices.Contains(segments, "actions"):
+		return "block_storage_action:" + verb
 	case verb == "read" && segments[0] == "droplets" && last == "firewalls" && len(segments) == 3:
 		resource = "firewall"
 	case verb == "read":
@@ -64,6 +70,8 @@ func (o owner) readOnly() bool {
 func (c *call) authorize() error {
 	scope := scopeFor(c.method, c.path)
 	switch {
+	case c.s.settings.AccountStatus == accountLocked && scopeVerbs[c.method] != "read":
+		return forbidden("Your account is locked. Please contact support.")
 	case c.owner.may(scope):
 		return nil
 	case c.owner.readOnly() && scopeVerbs[c.method] != "read":
@@ -97,6 +105,16 @@ func (c *call) showDroplet(d *droplet) Droplet {
 	v := d.show(c.now)
 	if !c.owner.may("tag:read") {
 		v.Tags = []string{}
+	}
+	return v
+}
+
+// readDroplet is showDroplet for what counts as a read.
+func (c *call) readDroplet(d *droplet) Droplet {
+	v := c.showDroplet(d)
+	c.countRead(&d.reads)
+	if d.pendingAction != nil {
+		c.countRead(&d.pendingAction.reads)
 	}
 	return v
 }

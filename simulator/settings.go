@@ -27,6 +27,13 @@ type Settings struct {
 	// RejectTokens answers every token with 401.
 	RejectTokens         bool
 	HideLoadBalancerTags bool
+	// AccountStatus is active, warning or locked; a locked account only reads.
+	AccountStatus string
+	// Limits are how many objects of a kind a team may have.
+	Limits Limits
+	// ActivationReads is how often what is on its way has to be read, by its id
+	// or in a list, until it has arrived.
+	ActivationReads int
 	// MetadataDroplet is the id of the droplet whose metadata is served; 0: see
 	// WithMetadataDroplet.
 	MetadataDroplet int
@@ -37,6 +44,8 @@ func defaultSettings() Settings {
 		ResizeInterval:     time.Minute,
 		RateLimitPerHour:   defaultPerHour,
 		RateLimitPerMinute: defaultPerMinute,
+		AccountStatus:      accountActive,
+		Limits:             defaultLimits(),
 	}
 }
 
@@ -58,6 +67,9 @@ type SettingsPatch struct {
 	RateLimitPerMinute      *int                `json:"rate_limit_per_minute,omitempty"`
 	RejectTokens            *bool               `json:"reject_tokens,omitempty"`
 	HideLoadBalancerTags    *bool               `json:"hide_load_balancer_tags,omitempty"`
+	AccountStatus           *string             `json:"account_status,omitempty"`
+	Limits                  *LimitsPatch        `json:"limits,omitempty"`
+	ActivationReads         *int                `json:"activation_reads,omitempty"`
 	MetadataDroplet         *int                `json:"metadata_droplet,omitempty"`
 }
 
@@ -95,15 +107,27 @@ func (s *Simulator) Settings() Settings {
 
 // ChangeSettings applies a patch. What has its time already (a load balancer on
 // its way to active) keeps it. It panics when ListLag names no list that can
-// lag.
+// lag, AccountStatus no status, or ActivationReads is negative.
 func (s *Simulator) ChangeSettings(p SettingsPatch) {
-	if err := validateListLag(p.ListLag); err != nil {
+	if err := p.validate(); err != nil {
 		panic(err)
 	}
 	s.lock()
 	defer s.mu.Unlock()
 	s.settings.patch(p)
 	s.lagChanged()
+}
+
+func (p SettingsPatch) validate() error {
+	if p.AccountStatus != nil {
+		if err := validateAccountStatus(*p.AccountStatus); err != nil {
+			return err
+		}
+	}
+	if p.ActivationReads != nil && *p.ActivationReads < 0 {
+		return errors.New("activation_reads must not be negative")
+	}
+	return validateListLag(p.ListLag)
 }
 
 func (c *Settings) patch(p SettingsPatch) {
@@ -121,6 +145,9 @@ func (c *Settings) patch(p SettingsPatch) {
 	set(&c.RateLimitPerMinute, p.RateLimitPerMinute)
 	set(&c.RejectTokens, p.RejectTokens)
 	set(&c.HideLoadBalancerTags, p.HideLoadBalancerTags)
+	set(&c.AccountStatus, p.AccountStatus)
+	c.Limits.patch(p.Limits)
+	set(&c.ActivationReads, p.ActivationReads)
 	set(&c.MetadataDroplet, p.MetadataDroplet)
 }
 
@@ -180,6 +207,9 @@ func (c Settings) asPatch() SettingsPatch {
 		RateLimitPerMinute:      &c.RateLimitPerMinute,
 		RejectTokens:            &c.RejectTokens,
 		HideLoadBalancerTags:    &c.HideLoadBalancerTags,
+		AccountStatus:           &c.AccountStatus,
+		Limits:                  c.Limits.asPatch(),
+		ActivationReads:         &c.ActivationReads,
 		MetadataDroplet:         &c.MetadataDroplet,
 	}
 }

@@ -22,6 +22,7 @@ const (
 	// firstDropletID has the nine digits of today's droplets.
 	firstDropletID = 500_000_000
 	firstActionID  = 2_000_000_000
+	firstKeyID     = 40_000_000
 )
 
 // Simulator is one DigitalOcean, with any number of teams. Its methods may be
@@ -50,6 +51,7 @@ type Simulator struct {
 	requestIDs    idSource
 	lastDropletID int
 	lastActionID  int
+	lastKeyID     int
 	// running lists the droplet actions that have not completed, so that the
 	// usual case, none, costs nothing.
 	running []*action
@@ -79,6 +81,7 @@ func New(opts ...Option) *Simulator {
 		requestIDs:    newIDSource(c.seed, "requests"),
 		lastDropletID: firstDropletID,
 		lastActionID:  firstActionID,
+		lastKeyID:     firstKeyID,
 	}
 	s.faults = newFaultSet(c.seed)
 	for i, t := range c.tokens {

@@ -21,6 +21,7 @@ type snapshot struct {
 	LastFault     int                   `json:"last_fault"`
 	LastDropletID int                   `json:"last_droplet_id"`
 	LastActionID  int                   `json:"last_action_id"`
+	LastKeyID     int                   `json:"last_key_id"`
 	IDs           []byte                `json:"ids"`
 	RequestIDs    []byte                `json:"request_ids"`
 	Dice          []byte                `json:"dice"`
@@ -41,31 +42,41 @@ type teamSnapshot struct {
 	ReservedIPs   []reservedIPSnapshot   `json:"reserved_ips"`
 	Actions       []actionSnapshot       `json:"actions"`
 	BYOIP         map[string]string      `json:"byoip"`
+	Keys          []SSHKey               `json:"ssh_keys"`
+	Volumes       []volumeSnapshot       `json:"volumes"`
+	Snapshots     []VolumeSnapshot       `json:"snapshots"`
+	Subnets       []VPCSubnet            `json:"vpc_subnets"`
 }
 
 type tagSnapshot struct {
-	Name        string `json:"name"`
-	LastDroplet string `json:"last_droplet,omitempty"`
-	Last        string `json:"last,omitempty"`
+	Name         string `json:"name"`
+	LastDroplet  string `json:"last_droplet,omitempty"`
+	Last         string `json:"last,omitempty"`
+	LastVolume   string `json:"last_volume,omitempty"`
+	LastSnapshot string `json:"last_snapshot,omitempty"`
 }
 
 type certificateSnapshot struct {
 	Certificate Certificate `json:"certificate"`
 	VerifiedAt  time.Time   `json:"verified_at,omitzero"`
 	HeldUntil   time.Time   `json:"held_until,omitzero"`
+	Reads       int         `json:"reads,omitempty"`
 }
 
 // dropletSnapshot names region and image by their slugs; Droplet has the size's.
 type dropletSnapshot struct {
-	Droplet  Droplet   `json:"droplet"`
-	Region   string    `json:"region"`
-	Image    string    `json:"image"`
-	ActiveAt time.Time `json:"active_at,omitzero"`
-	Pending  bool      `json:"pending,omitempty"`
-	Hostname string    `json:"hostname"`
-	UserData string    `json:"user_data,omitempty"`
-	GPU      bool      `json:"gpu,omitempty"`
-	Project  string    `json:"project,omitempty"`
+	Droplet  Droplet       `json:"droplet"`
+	Region   string        `json:"region"`
+	Image    string        `json:"image"`
+	ActiveAt time.Time     `json:"active_at,omitzero"`
+	Pending  bool          `json:"pending,omitempty"`
+	Hostname string        `json:"hostname"`
+	UserData string        `json:"user_data,omitempty"`
+	Keys     []string      `json:"keys,omitempty"`
+	Backup   *BackupPolicy `json:"backup,omitempty"`
+	GPU      bool          `json:"gpu,omitempty"`
+	Project  string        `json:"project,omitempty"`
+	Reads    int           `json:"reads,omitempty"`
 }
 
 type loadBalancerSnapshot struct {
@@ -76,12 +87,14 @@ type loadBalancerSnapshot struct {
 	ResizedAt    time.Time    `json:"resized_at,omitzero"`
 	Forced       string       `json:"forced,omitempty"`
 	Fails        bool         `json:"fails,omitempty"`
+	Reads        int          `json:"reads,omitempty"`
 }
 
 type firewallSnapshot struct {
 	Firewall  Firewall  `json:"firewall"`
 	AppliedAt time.Time `json:"applied_at,omitzero"`
 	Forced    string    `json:"forced,omitempty"`
+	Reads     int       `json:"reads,omitempty"`
 }
 
 type reservedIPSnapshot struct {
@@ -92,6 +105,13 @@ type reservedIPSnapshot struct {
 	DropletID int       `json:"droplet_id,omitempty"`
 }
 
+// volumeSnapshot is the state of a volume; a snapshot of one is a VolumeSnapshot.
+type volumeSnapshot struct {
+	Volume  Volume `json:"volume"`
+	Region  string `json:"region"`
+	Project string `json:"project,omitempty"`
+}
+
 // actionSnapshot names the region by its slug, which Action has.
 type actionSnapshot struct {
 	Action     Action        `json:"action"`
@@ -100,7 +120,10 @@ type actionSnapshot struct {
 	Request    actionRequest `json:"request,omitzero"`
 	ReservedIP string        `json:"reserved_ip,omitempty"`
 	Assignee   int           `json:"assignee,omitempty"`
+	Volume     string        `json:"volume,omitempty"`
+	Gigabytes  int           `json:"gigabytes,omitempty"`
 	Running    bool          `json:"running,omitempty"`
+	Reads      int           `json:"reads,omitempty"`
 }
 
 // Save writes everything that the simulator holds as JSON, for Restore. Tokens
@@ -152,7 +175,7 @@ func (s *Simulator) saveLocked(now time.Time) (*snapshot, error) {
 	saved := &snapshot{
 		Version: snapshotVersion, Time: now, Settings: s.settings.asPatch(),
 		Faults: []Fault{}, LastFault: s.faults.last,
-		LastDropletID: s.lastDropletID, LastActionID: s.lastActionID,
+		LastDropletID: s.lastDropletID, LastActionID: s.lastActionID, LastKeyID: s.lastKeyID,
 		NextAddresses: map[string]netip.Addr{}, Networks: s.addresses.networks,
 		Teams: []teamSnapshot{},
 	}
@@ -191,19 +214,33 @@ func (t *team) save(running map[*action]bool) teamSnapshot {
 		saved.Projects = append(saved.Projects, *p)
 	}
 	for found := range t.tags.all() {
-		saved.Tags = append(saved.Tags, tagSnapshot{found.name, found.lastDroplet, found.last})
+		saved.Tags = append(saved.Tags, tagSnapshot{found.name, found.lastDroplet, found.last, found.lastVolume, found.lastSnapshot})
 	}
 	for v := range t.vpcs.all() {
 		saved.VPCs = append(saved.VPCs, *v)
 	}
 	for cert := range t.certificates.all() {
-		saved.Certificates = append(saved.Certificates, certificateSnapshot{cert.Certificate, cert.verifiedAt, cert.heldUntil})
+		saved.Certificates = append(saved.Certificates, certificateSnapshot{cert.Certificate, cert.verifiedAt, cert.heldUntil, cert.reads})
 	}
 	for f := range t.firewalls.all() {
-		saved.Firewalls = append(saved.Firewalls, firewallSnapshot{f.Firewall, f.appliedAt, f.forced})
+		saved.Firewalls = append(saved.Firewalls, firewallSnapshot{f.Firewall, f.appliedAt, f.forced, f.reads})
 	}
 	for r := range t.reservedIPs.all() {
 		saved.ReservedIPs = append(saved.ReservedIPs, reservedIPSnapshot{r.ip, r.region.Slug, r.project, r.createdAt, r.dropletID})
+	}
+	for found := range t.subnets.all() {
+		saved.Subnets = append(saved.Subnets, *found)
+	}
+	for k := range t.keys.all() {
+		saved.Keys = append(saved.Keys, *k)
+	}
+	for v := range t.volumes.all() {
+		kept := volumeSnapshot{v.Volume, v.Region.Slug, v.project}
+		kept.Volume.Region = nil
+		saved.Volumes = append(saved.Volumes, kept)
+	}
+	for found := range t.snapshots.all() {
+		saved.Snapshots = append(saved.Snapshots, *found)
 	}
 	for d := range t.droplets.all() {
 		saved.Droplets = append(saved.Droplets, d.save())
@@ -220,7 +257,7 @@ func (t *team) save(running map[*action]bool) teamSnapshot {
 func (d *droplet) save() dropletSnapshot {
 	saved := dropletSnapshot{
 		Droplet: d.Droplet, Region: d.Region.Slug, Image: *d.Image.Slug,
-		ActiveAt: d.activeAt, Pending: d.pending, Hostname: d.hostname, UserData: d.userData, GPU: d.gpu, Project: d.project,
+		ActiveAt: d.activeAt, Pending: d.pending, Hostname: d.hostname, UserData: d.userData, Keys: d.keys, Backup: d.backup, GPU: d.gpu, Project: d.project, Reads: d.reads,
 	}
 	saved.Droplet.Region, saved.Droplet.Image, saved.Droplet.Size = nil, nil, nil
 	return saved
@@ -229,7 +266,7 @@ func (d *droplet) save() dropletSnapshot {
 func (lb *loadBalancer) save() loadBalancerSnapshot {
 	saved := loadBalancerSnapshot{
 		LoadBalancer: lb.LoadBalancer, ActiveAt: lb.activeAt, BusyUntil: lb.busyUntil, ResizedAt: lb.resizedAt,
-		Forced: lb.forced, Fails: lb.fails,
+		Forced: lb.forced, Fails: lb.fails, Reads: lb.reads,
 	}
 	if lb.Region != nil {
 		saved.Region, saved.LoadBalancer.Region = lb.Region.Slug, nil
@@ -238,13 +275,16 @@ func (lb *loadBalancer) save() loadBalancerSnapshot {
 }
 
 func (a *action) save(running bool) actionSnapshot {
-	saved := actionSnapshot{Action: a.Action, CompleteAt: a.completeAt, Request: a.request, Assignee: a.assignee, Running: running}
+	saved := actionSnapshot{Action: a.Action, CompleteAt: a.completeAt, Request: a.request, Assignee: a.assignee, Running: running, Reads: a.reads}
 	saved.Action.Region = nil
 	if a.droplet != nil {
 		saved.DropletID = a.droplet.ID
 	}
 	if a.reserved != nil {
 		saved.ReservedIP = a.reserved.ip
+	}
+	if a.volume != nil {
+		saved.Volume, saved.Gigabytes = a.volume.ID, a.gigabytes
 	}
 	return saved
 }

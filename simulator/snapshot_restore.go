@@ -13,7 +13,7 @@ func (saved *snapshot) validate() error {
 	if saved.Version != snapshotVersion {
 		return fmt.Errorf("version %d is not %d", saved.Version, snapshotVersion)
 	}
-	if err := validateListLag(saved.Settings.ListLag); err != nil {
+	if err := saved.Settings.validate(); err != nil {
 		return err
 	}
 	for i := range saved.Faults {
@@ -46,8 +46,8 @@ func (saved *teamSnapshot) validate() error {
 		}
 	}
 	for _, r := range saved.ReservedIPs {
-		if a, err := netip.ParseAddr(r.IP); err != nil || !a.Is4() {
-			return fmt.Errorf("reserved IP %q is no IPv4 address", r.IP)
+		if a, err := netip.ParseAddr(r.IP); err != nil || a.Zone() != "" {
+			return fmt.Errorf("reserved IP %q is no address", r.IP)
 		}
 	}
 	return nil
@@ -70,7 +70,8 @@ func (s *Simulator) restore(saved *snapshot) error {
 	faults.last = saved.LastFault
 	s.ids, s.requestIDs, s.faults = ids, requestIDs, faults
 	s.lastDropletID, s.lastActionID = saved.LastDropletID, saved.LastActionID
-	s.settings = Settings{}
+	s.lastKeyID = max(saved.LastKeyID, firstKeyID)
+	s.settings = defaultSettings()
 	s.settings.patch(saved.Settings)
 	s.addresses = newAddressBook()
 	s.addresses.networks = saved.Networks
@@ -98,22 +99,38 @@ func (s *Simulator) restoreTeam(saved teamSnapshot) {
 		t.projects.add(p.ID, &p)
 	}
 	for _, v := range saved.Tags {
-		t.tags.add(strings.ToLower(v.Name), &tag{name: v.Name, lastDroplet: v.LastDroplet, last: v.Last})
+		t.tags.add(strings.ToLower(v.Name), &tag{
+			name: v.Name, lastDroplet: v.LastDroplet, last: v.Last, lastVolume: v.LastVolume, lastSnapshot: v.LastSnapshot,
+		})
 	}
 	for _, v := range saved.VPCs {
 		t.vpcs.add(v.ID, &v)
 	}
 	for _, v := range saved.Certificates {
-		t.certificates.add(v.Certificate.ID, &certificate{v.Certificate, v.VerifiedAt, v.HeldUntil})
+		t.certificates.add(v.Certificate.ID, &certificate{v.Certificate, v.VerifiedAt, v.Reads, v.HeldUntil})
 	}
 	for _, v := range saved.Firewalls {
-		t.firewalls.add(v.Firewall.ID, &firewall{v.Firewall, v.AppliedAt, v.Forced})
+		t.firewalls.add(v.Firewall.ID, &firewall{v.Firewall, v.AppliedAt, v.Reads, v.Forced})
 	}
 	for _, v := range saved.ReservedIPs {
 		s.addresses.reserve(v.IP)
 		t.reservedIPs.add(v.IP, &reservedIP{
 			ip: v.IP, region: s.catalog.regionFor(v.Region), project: v.Project, createdAt: v.CreatedAt, dropletID: v.DropletID,
 		})
+	}
+	for _, v := range saved.Subnets {
+		t.subnets.add(v.ID, &v)
+	}
+	for _, k := range saved.Keys {
+		t.keys.add(k.ID, &k)
+	}
+	for _, v := range saved.Volumes {
+		restored := &volume{Volume: v.Volume, project: v.Project}
+		restored.Region = s.catalog.regionFor(v.Region)
+		t.volumes.add(restored.ID, restored)
+	}
+	for _, v := range saved.Snapshots {
+		t.snapshots.add(v.ID, &v)
 	}
 	for _, v := range saved.Droplets {
 		s.restoreDroplet(t, v)
@@ -129,7 +146,7 @@ func (s *Simulator) restoreTeam(saved teamSnapshot) {
 func (s *Simulator) restoreDroplet(t *team, saved dropletSnapshot) {
 	d := &droplet{
 		Droplet: saved.Droplet, activeAt: saved.ActiveAt, pending: saved.Pending,
-		hostname: saved.Hostname, userData: saved.UserData, gpu: saved.GPU, project: saved.Project,
+		hostname: saved.Hostname, userData: saved.UserData, keys: saved.Keys, backup: saved.Backup, gpu: saved.GPU, project: saved.Project, reads: saved.Reads,
 	}
 	d.Region, d.Image = s.catalog.regionFor(saved.Region), s.catalog.imageFor(saved.Image)
 	d.Size = s.catalog.sizeFor(d.SizeSlug)
@@ -140,7 +157,7 @@ func (s *Simulator) restoreDroplet(t *team, saved dropletSnapshot) {
 func (s *Simulator) restoreLoadBalancer(t *team, saved loadBalancerSnapshot) {
 	lb := &loadBalancer{
 		LoadBalancer: saved.LoadBalancer, activeAt: saved.ActiveAt, busyUntil: saved.BusyUntil, resizedAt: saved.ResizedAt,
-		forced: saved.Forced, fails: saved.Fails,
+		forced: saved.Forced, fails: saved.Fails, reads: saved.Reads,
 	}
 	if saved.Region != "" {
 		lb.Region = s.catalog.regionFor(saved.Region)
@@ -152,10 +169,12 @@ func (s *Simulator) restoreLoadBalancer(t *team, saved loadBalancerSnapshot) {
 // restoreAction also binds the action to what it works on; what is gone
 // meanwhile is worked on no more.
 func (s *Simulator) restoreAction(t *team, saved actionSnapshot) {
-	a := &action{Action: saved.Action, completeAt: saved.CompleteAt, request: saved.Request, assignee: saved.Assignee}
+	a := &action{Action: saved.Action, completeAt: saved.CompleteAt, request: saved.Request, assignee: saved.Assignee, reads: saved.Reads}
 	a.Region = s.catalog.regionFor(a.RegionSlug)
 	a.droplet, _ = t.droplets.get(saved.DropletID)
 	a.reserved, _ = t.reservedIPs.get(saved.ReservedIP)
+	a.volume, _ = t.volumes.get(saved.Volume)
+	a.gigabytes = saved.Gigabytes
 	t.actions.add(a.ID, a)
 	switch {
 	case !saved.Running:
@@ -164,6 +183,8 @@ func (s *Simulator) restoreAction(t *team, saved actionSnapshot) {
 		a.droplet.pendingAction = a
 	case a.reserved != nil:
 		a.reserved.pendingAction = a
+	case a.volume != nil:
+		a.volume.pendingAction = a
 	default:
 		return
 	}

@@ -34,6 +34,12 @@ func busyWorld(t *testing.T) *world {
 	must[[]godo.ProjectResource](t)(w.client.Projects.AssignResources(ctx, p.ID, fmt.Sprintf("do:droplet:%d", d.ID)))
 	must[*godo.Action](t)(w.client.DropletActions.PowerOff(ctx, d.ID))
 	must[*godo.ReservedIP](t)(w.client.ReservedIPs.Create(ctx, &godo.ReservedIPCreateRequest{DropletID: other.ID}))
+	v := must[*godo.Volume](t)(w.client.Storage.CreateVolume(ctx, &godo.VolumeCreateRequest{Region: "nyc3", Name: "v", SizeGigaBytes: 1, Tags: []string{"vol"}}))
+	must[*godo.Action](t)(w.client.StorageActions.Attach(ctx, v.ID, other.ID))
+	must[*godo.Snapshot](t)(w.client.Storage.CreateSnapshot(ctx, &godo.SnapshotCreateRequest{VolumeID: v.ID, Name: "s", Tags: []string{"vol"}}))
+	must[*godo.Key](t)(w.client.Keys.Create(ctx, &godo.KeyCreateRequest{Name: "k", PublicKey: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA== me"}))
+	must[*godo.VPCSubnet](t)(w.client.VPCs.CreateSubnet(ctx, other.VPCUUID, &godo.VPCSubnetCreateRequest{Name: "part"}))
+	must[*godo.ReservedIPV6](t)(w.client.ReservedIPV6s.Create(ctx, &godo.ReservedIPV6CreateRequest{Region: "nyc3"}))
 	w.AddFault(simulator.Fault{Path: "/v2/account", Probability: 0.5, Status: 500, Count: 100})
 	for range 5 {
 		w.do("GET", "/v2/account", "")
@@ -52,7 +58,7 @@ func walk(w *world) string {
 	for range 2 {
 		for _, path := range []string{
 			"droplets", "load_balancers", "firewalls", "certificates", "tags", "vpcs", "projects", "projects/default/resources",
-			"reserved_ips", "actions", "account", "account", "account",
+			"reserved_ips", "reserved_ipv6", "volumes", "snapshots", "account/keys", "actions", "account", "account", "account",
 		} {
 			note(w.do("GET", "/v2/"+path, ""))
 		}

@@ -1,11 +1,11 @@
 package simulator
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -14,8 +14,8 @@ var tagName = regexp.MustCompile(`^[a-zA-Z0-9_\-:]{1,255}$`)
 // tag is a tag with its canonical spelling, which is the first one used.
 type tag struct {
 	name string
-	// Paths of what was tagged last.
-	lastDroplet, last string
+	// Paths of what was tagged last, of each kind that has a count.
+	lastDroplet, lastVolume, lastSnapshot, last string
 }
 
 // TagResources counts what carries a tag.
@@ -51,6 +51,28 @@ func validateTagName(name string) error {
 		status: http.StatusBadRequest, tagForm: true,
 		message: fmt.Sprintf("invalid tag name %q: letters, numbers, colons, dashes and underscores are allowed, at most 255", name),
 	}
+}
+
+// inTagForm gives a refusal the form of this service.
+func inTagForm(err error) error {
+	var refused *apiError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	formed := *refused
+	formed.tagForm = true
+	return &formed
+}
+
+// validateTags refuses names in the form of the services that make tags on the
+// way.
+func validateTags(names []string) error {
+	for _, name := range names {
+		if !tagName.MatchString(name) {
+			return unprocessable("tag %q is invalid", name)
+		}
+	}
+	return nil
 }
 
 // ensureTag returns the tag, made if it does not exist. Case makes no other tag.
@@ -122,19 +144,35 @@ func (t *team) dropletsTagged(name string) []*droplet {
 
 func (t *team) showTag(from *tag, base string) Tag {
 	v := Tag{Name: from.name}
-	droplets := len(t.dropletsTagged(from.name))
-	v.Resources.Droplets = TagCount{Count: droplets}
-	v.Resources.Count = droplets
-	for lb := range t.loadBalancers.all() {
-		if slices.Contains(lb.Tags, from.name) {
-			v.Resources.Count++
-		}
+	v.Resources.Droplets = tagCount(len(t.dropletsTagged(from.name)), from.lastDroplet, base)
+	volumes, snapshots, balancers := 0, 0, 0
+	for found := range t.volumes.all() {
+		volumes += count(found.Tags, from.name)
 	}
-	if droplets > 0 && from.lastDroplet != "" {
-		v.Resources.Droplets.LastTaggedURI = base + from.lastDroplet
+	for found := range t.snapshots.all() {
+		snapshots += count(found.Tags, from.name)
 	}
-	if v.Resources.Count > 0 && from.last != "" {
-		v.Resources.LastTaggedURI = base + from.last
+	for found := range t.loadBalancers.all() {
+		balancers += count(found.Tags, from.name)
+	}
+	v.Resources.Volumes = tagCount(volumes, from.lastVolume, base)
+	v.Resources.VolumeSnapshots = tagCount(snapshots, from.lastSnapshot, base)
+	all := tagCount(v.Resources.Droplets.Count+volumes+snapshots+balancers, from.last, base)
+	v.Resources.Count, v.Resources.LastTaggedURI = all.Count, all.LastTaggedURI
+	return v
+}
+
+func count(names []string, name string) int {
+	if slices.Contains(names, name) {
+		return 1
+	}
+	return 0
+}
+
+func tagCount(count int, last, base string) TagCount {
+	v := TagCount{Count: count}
+	if count > 0 && last != "" {
+		v.LastTaggedURI = base + last
 	}
 	return v
 }
@@ -157,10 +195,10 @@ func createTag(c *call) (reply, error) {
 		Name string `json:"name"`
 	}
 	if len(c.body) == 0 {
-		return reply{}, parameterMissing("name")
+		return reply{}, inTagForm(parameterMissing("name"))
 	}
 	if err := c.decode(&req); err != nil {
-		return reply{}, err
+		return reply{}, inTagForm(err)
 	}
 	if err := validateTagName(req.Name); err != nil {
 		return reply{}, err
@@ -198,96 +236,12 @@ func deleteTag(c *call) (reply, error) {
 	for f := range c.team.firewalls.all() {
 		f.Tags = without(f.Tags, found.name)
 	}
+	for v := range c.team.volumes.all() {
+		v.Tags = without(v.Tags, found.name)
+	}
+	for s := range c.team.snapshots.all() {
+		s.Tags = without(s.Tags, found.name)
+	}
 	c.team.tags.remove(strings.ToLower(found.name))
 	return noContent()
-}
-
-// tagTarget is a resource found by what a request says of it.
-type tagTarget struct {
-	droplet      *droplet
-	loadBalancer *loadBalancer
-}
-
-func tagResources(c *call) (reply, error) {
-	found, targets, err := c.tagTargets()
-	if err != nil {
-		return reply{}, err
-	}
-	for _, target := range targets {
-		if target.droplet != nil {
-			c.team.tagDroplet(target.droplet, found)
-		} else {
-			c.team.tagLoadBalancer(target.loadBalancer, found)
-		}
-	}
-	return noContent()
-}
-
-func untagResources(c *call) (reply, error) {
-	found, targets, err := c.tagTargets()
-	if err != nil {
-		return reply{}, err
-	}
-	for _, target := range targets {
-		if target.droplet != nil {
-			c.team.untagDroplet(target.droplet, found.name)
-		} else {
-			target.loadBalancer.Tags = without(target.loadBalancer.Tags, found.name)
-		}
-	}
-	return noContent()
-}
-
-// tagTargets finds the tag and all resources, so that one unknown id leaves the
-// others untouched.
-func (c *call) tagTargets() (*tag, []tagTarget, error) {
-	found, err := c.tag()
-	if err != nil {
-		return nil, nil, err
-	}
-	var req struct {
-		Resources []struct {
-			ID   string `json:"resource_id"`
-			Type string `json:"resource_type"`
-		} `json:"resources"`
-	}
-	if len(c.body) > 0 {
-		if err := c.decode(&req); err != nil {
-			return nil, nil, err
-		}
-	}
-	if len(req.Resources) == 0 {
-		return nil, nil, parameterMissing("resources")
-	}
-	targets := []tagTarget{}
-	for _, r := range req.Resources {
-		target, err := c.tagTarget(r.Type, r.ID)
-		if err != nil {
-			return nil, nil, err
-		}
-		targets = append(targets, target)
-	}
-	return found, targets, nil
-}
-
-func (c *call) tagTarget(kind, id string) (tagTarget, error) {
-	switch kind {
-	case "droplet":
-		number, err := strconv.Atoi(id)
-		if err != nil {
-			return tagTarget{}, notFound()
-		}
-		if d, ok := c.team.droplets.get(number); ok {
-			return tagTarget{droplet: d}, nil
-		}
-	case "load_balancer":
-		if lb, ok := c.team.loadBalancers.get(id); ok {
-			return tagTarget{loadBalancer: lb}, nil
-		}
-	case "image", "volume", "volume_snapshot", "database":
-		// Taggable, but there are none here.
-	default:
-		return tagTarget{}, unprocessable("%q is not a valid resource_type", kind)
-	}
-	return tagTarget{}, notFound()
 }

@@ -19,6 +19,10 @@ type team struct {
 	projects      *collection[string, Project]
 	reservedIPs   *collection[string, reservedIP]
 	firewalls     *collection[string, firewall]
+	keys          *collection[int, SSHKey]
+	subnets       *collection[string, VPCSubnet]
+	volumes       *collection[string, volume]
+	snapshots     *collection[string, VolumeSnapshot]
 	// byoip maps addresses that a load balancer may be created with to their
 	// region.
 	byoip map[string]string
@@ -38,6 +42,10 @@ func newTeam(name string) *team {
 		projects:      newCollection[string, Project](),
 		reservedIPs:   newCollection[string, reservedIP](),
 		firewalls:     newCollection[string, firewall](),
+		keys:          newCollection[int, SSHKey](),
+		subnets:       newCollection[string, VPCSubnet](),
+		volumes:       newCollection[string, volume](),
+		snapshots:     newCollection[string, VolumeSnapshot](),
 		byoip:         map[string]string{},
 	}
 }
@@ -99,6 +107,14 @@ func (s *Simulator) removeDroplet(t *team, d *droplet) {
 		}
 		if r.pendingAction != nil && r.pendingAction.assignee == d.ID {
 			r.pendingAction.assignee = 0
+		}
+	}
+	for v := range t.volumes.all() {
+		if v.attachedTo() == d.ID {
+			detach(d, v)
+		}
+		if v.pendingAction != nil && v.pendingAction.assignee == d.ID {
+			v.pendingAction.assignee = 0
 		}
 	}
 	s.running = slices.DeleteFunc(s.running, func(a *action) bool { return a.droplet == d })

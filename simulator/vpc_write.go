@@ -146,6 +146,9 @@ func deleteVPC(c *call) (reply, error) {
 	case len(c.vpcMembers(v, "")) > 0:
 		return reply{}, conflict("Can not delete VPC with members")
 	}
+	for _, s := range c.team.subnetsOf(v.ID) {
+		c.team.subnets.remove(s.ID)
+	}
 	c.team.vpcs.remove(v.ID)
 	return noContent()
 }

@@ -70,6 +70,7 @@ func addVPCRoutes(t *router) {
 	t.add(http.MethodPatch, "/v2/vpcs/{id}", updateVPC)
 	t.add(http.MethodDelete, "/v2/vpcs/{id}", deleteVPC)
 	t.add(http.MethodGet, "/v2/vpcs/{id}/members", listVPCMembers)
+	addSubnetRoutes(t)
 }
 
 func (c *call) vpc() (*VPC, error) {

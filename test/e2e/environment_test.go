@@ -61,7 +61,7 @@ func prepare(t *testing.T, simulated []simulator.Option, options ...option) *env
 	e := &environment{t: t, ctx: ctx, variables: map[string]string{"DO_ACCESS_TOKEN": token, "REGION": "nyc3", "DO_CLUSTER_ID": clusterID}}
 	e.sim = simulator.New(append([]simulator.Option{simulator.WithToken(token, team)}, simulated...)...)
 	var err error
-	if e.api, err = sandbox.StartAPI(ctx, e.sim); err != nil {
+	if e.api, err = sandbox.StartAPI(ctx, conforming(t, e.sim)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.api.Stop() })
