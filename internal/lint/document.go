@@ -1,0 +1,109 @@
+package lint
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/yaml"
+)
+
+// document is one YAML document of a file.
+type document struct {
+	text []byte
+	// before is the number of the file's lines in front of it.
+	before int
+}
+
+var separator = regexp.MustCompile(`^---\s*(#.*)?$`)
+
+// split cuts a file at the lines that separate documents. Each is parsed by
+// itself, so that a broken one doesn't hide the others.
+func split(data []byte) []document {
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // as editors on Windows begin a file
+	documents := []document{{}}
+	line := 0
+	for text := range bytes.Lines(data) {
+		line++
+		if separator.Match(bytes.TrimRight(text, "\r\n")) {
+			documents = append(documents, document{before: line})
+			continue
+		}
+		last := &documents[len(documents)-1]
+		last.text = append(last.text, text...)
+	}
+	return documents
+}
+
+// manifest is one Service in a document, in two forms: as the API server will
+// get it, and as the file has it.
+type manifest struct {
+	object map[string]any
+	// node is nil where the file's form is not known.
+	node *yamlv3.Node
+	// before is the document's.
+	before int
+}
+
+// manifests returns the Services of a document. The values are decoded by the
+// library that kubectl decodes with: others differ in what is a string. The tree
+// with the places is another library's.
+func (d document) manifests() ([]manifest, error) {
+	var value any
+	if err := yaml.Unmarshal(d.text, &value); err != nil {
+		return nil, d.unreadable(err)
+	}
+	var root yamlv3.Node
+	if err := yamlv3.Unmarshal(d.text, &root); err != nil {
+		return nil, d.unreadable(err)
+	}
+	var node *yamlv3.Node
+	if len(root.Content) > 0 {
+		node = root.Content[0]
+	}
+	return d.services(value, node, false), nil
+}
+
+// services gathers the Services of an object that is one, or a list of objects.
+// In a list of Services the entries need not say what they are.
+func (d document) services(value any, node *yamlv3.Node, ofServices bool) []manifest {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil
+	}
+	kind, version := object["kind"], object["apiVersion"]
+	switch {
+	case kind == "Service" && version == "v1", ofServices && kind == nil && version == nil:
+		return []manifest{{object: object, node: node, before: d.before}}
+	case version != "v1" || kind != "List" && kind != "ServiceList":
+		return nil
+	}
+	var all []manifest
+	items, _ := object["items"].([]any)
+	list := at(node, "items").value
+	for i, item := range items {
+		all = append(all, d.services(item, element(list, i), kind == "ServiceList")...)
+	}
+	return all
+}
+
+var yamlLine = regexp.MustCompile(`^line (\d+): `)
+
+// unreadable says where in the file the document is broken.
+func (d document) unreadable(err error) error {
+	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+	text = strings.TrimPrefix(text, "yaml: ")
+	line := 1
+	if match := yamlLine.FindStringSubmatch(text); match != nil {
+		line, _ = strconv.Atoi(match[1]) // digits
+		text = strings.TrimPrefix(text, match[0])
+	}
+	hint := ""
+	if bytes.Contains(d.text, []byte("{{")) {
+		hint = " (it looks like a template: render it first, as with helm template CHART | ccmctl lint -)"
+	}
+	return fmt.Errorf("%d: is not YAML: %s%s", d.before+line, text, hint)
+}

@@ -1,0 +1,118 @@
+package lint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// read decodes the Service, and completes it as the API server does. It is false
+// where it can't be decoded, or has no part in load balancers or node ports.
+func (j *judge) read() (*v1.Service, bool) {
+	metadata, _ := j.manifest.object["metadata"].(map[string]any)
+	spec, _ := j.manifest.object["spec"].(map[string]any)
+	kind, _ := spec["type"].(string)
+	if kind != string(v1.ServiceTypeLoadBalancer) && kind != string(v1.ServiceTypeNodePort) {
+		return nil, false
+	}
+	j.service, _ = metadata["name"].(string)
+	if namespace, _ := metadata["namespace"].(string); namespace != "" {
+		j.service = namespace + "/" + j.service
+	}
+	if annotations, ok := metadata["annotations"].(map[string]any); ok {
+		metadata["annotations"] = j.strings(annotations)
+	}
+	svc := &v1.Service{}
+	text, err := json.Marshal(j.manifest.object)
+	if err == nil {
+		err = json.Unmarshal(text, svc)
+	}
+	if err != nil {
+		j.undecodable(err)
+		return nil, false
+	}
+	complete(svc)
+	return svc, true
+}
+
+// strings returns the annotations as strings. Others the API server refuses, and
+// with them the whole Service; what they mean is judged all the same, so that
+// everything is told at once.
+func (j *judge) strings(annotations map[string]any) map[string]any {
+	node := at(at(j.manifest.node, "metadata").value, "annotations").value
+	texts := map[string]any{}
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		switch value := annotations[key].(type) {
+		case nil:
+			texts[key] = "" // as the API server takes it
+		case string:
+			texts[key] = value
+		case map[string]any, []any:
+			j.add(Error, key, "must be a string, and has entries of its own")
+		default:
+			text := fmt.Sprint(value)
+			if written := resolve(at(node, key).value); written != nil {
+				text = written.Value
+			}
+			j.add(Error, key, fmt.Sprintf("%s is not a string, as the value of an annotation must be: put it in quotes", text))
+			texts[key] = text
+		}
+	}
+	return texts
+}
+
+// undecodable tells why the API server won't take the Service.
+func (j *judge) undecodable(err error) {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
+		j.add(Error, wrong.Field, fmt.Sprintf("must be %s, got %s", describe(wrong.Type.Kind()), wrong.Value))
+		return
+	}
+	j.add(Error, "spec", "can't be read: "+err.Error())
+}
+
+// describe names a kind of Go as YAML does.
+func describe(kind reflect.Kind) string {
+	switch kind {
+	case reflect.Struct, reflect.Map:
+		return "a mapping"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	default:
+		return "a whole number"
+	}
+}
+
+// firstNodePort is where the API server's range of node ports begins by default.
+const firstNodePort = 30000
+
+// complete fills in what the API server does before the manager sees a Service.
+// Which node ports it takes doesn't matter, but that there are any.
+func complete(svc *v1.Service) {
+	if svc.Spec.Type != v1.ServiceTypeLoadBalancer {
+		return
+	}
+	next := int32(firstNodePort)
+	allocate := svc.Spec.AllocateLoadBalancerNodePorts == nil || *svc.Spec.AllocateLoadBalancerNodePorts
+	for i := range svc.Spec.Ports {
+		if port := &svc.Spec.Ports[i]; allocate && port.NodePort == 0 {
+			port.NodePort = next
+			next++
+		}
+	}
+	if svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal && svc.Spec.HealthCheckNodePort == 0 {
+		svc.Spec.HealthCheckNodePort = next
+	}
+	if svc.UID == "" {
+		svc.UID = types.UID(assumed)
+	}
+}
