@@ -2,12 +2,12 @@ package digitalocean
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/client-go/informers"
 	cloudprovider "k8s.io/cloud-provider"
@@ -18,10 +18,12 @@ import (
 	"digitalocean-cloud-controller-manager/internal/config"
 	"digitalocean-cloud-controller-manager/internal/doapi"
 	"digitalocean-cloud-controller-manager/internal/events"
+	"digitalocean-cloud-controller-manager/internal/firewall"
 	"digitalocean-cloud-controller-manager/internal/instances"
 	"digitalocean-cloud-controller-manager/internal/inventory"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer/reconciler"
+	"digitalocean-cloud-controller-manager/internal/state"
 	"digitalocean-cloud-controller-manager/internal/targets"
 	"digitalocean-cloud-controller-manager/internal/version"
 )
@@ -42,6 +44,12 @@ type Cloud struct {
 	region string
 	// started is true once the API has answered what is asked at start.
 	started atomic.Bool
+
+	// What operators see.
+	begun    time.Time
+	process  *state.Metrics
+	observed atomic.Pointer[observed]
+	firewall atomic.Pointer[firewall.Controller]
 
 	kube      kubeAccess
 	shared    shared
@@ -81,6 +89,7 @@ func New(ctx context.Context, settings *config.Config) (*Cloud, error) {
 	if c.client, err = newClient(settings.API); err != nil {
 		return nil, err
 	}
+	c.beginObserving()
 	if err := c.serve(ctx); err != nil {
 		return nil, err
 	}
@@ -107,35 +116,36 @@ func newClient(api config.API) (*doapi.Client, error) {
 // Initialize implements [cloudprovider.Interface]. It runs when the process
 // leads.
 func (c *Cloud) Initialize(clientBuilder cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
+	c.process.Leads()
 	c.kube = newKubeAccess(clientBuilder, stop)
+	c.kube.recorder = c.process.Recorder(c.kube.recorder)
 	go c.watchToken(stop)
 }
 
 // SetInformers implements [cloudprovider.InformerUser]. The framework calls it
 // after Initialize and before any controller starts.
 func (c *Cloud) SetInformers(factory informers.SharedInformerFactory) {
-	nodes := factory.Core().V1().Nodes().Lister()
+	nodes := instances.Unignored(factory.Core().V1().Nodes().Lister(), c.config.Nodes.Ignore)
 	services := factory.Core().V1().Services().Lister()
 	recorder := events.NewRecorder(c.kube.recorder, c.clock)
 	droplets := inventory.NewDroplets(c.client.Droplets, c.client.Account, instances.ClusterOf(nodes), c.clock)
 	balancers := inventory.NewLoadBalancers(c.client.LoadBalancers, c.clock)
-	c.shared = shared{informers: factory, droplets: droplets, balancers: balancers, recorder: recorder}
+	c.shared = shared{informers: factory, nodes: nodes, droplets: droplets, balancers: balancers, recorder: recorder}
 	go c.identify(droplets)
 	c.instances = instances.New(droplets, nodes, recorder, c.config.Nodes, instances.NewMetrics(legacyregistry.MustRegister), c.clock)
-	legacyregistry.CustomMustRegister(inventory.NewCollector(droplets), instances.NewCollector(c.instances))
+	book := c.newBook(factory)
+	c.observe(&observed{book: book, instances: c.instances, droplets: droplets, balancers: balancers})
 	c.balancers = reconciler.New(reconciler.Options{
 		API: c.client.LoadBalancers, Balancers: balancers,
 		Certificates: c.client.Certificates, Droplets: droplets,
 		Kube: c.kube.client, Services: services, Nodes: nodes, Recorder: recorder,
-		Metrics:  reconciler.NewMetrics(legacyregistry.MustRegister),
+		Metrics: reconciler.NewMetrics(legacyregistry.MustRegister), Book: book, Process: c.process,
 		Defaults: c.config.Defaults,
 		Cluster:  c.cluster, Clock: c.clock,
-		DriftPeriod: c.config.DriftPeriod, KeepMissing: c.config.KeepMissing, Target: c.target(),
+		DriftPeriod: c.config.DriftPeriod, KeepMissing: c.config.KeepMissing, Target: c.target(), Limits: c.limits(factory),
 	})
 	go c.balancers.Run(c.kube.context)
 }
-
-var errNotStarted = errors.New("the DigitalOcean API has not answered since the manager started")
 
 // cluster is what all load balancers share.
 func (c *Cloud) cluster() (loadbalancer.Cluster, error) {
@@ -143,7 +153,18 @@ func (c *Cloud) cluster() (loadbalancer.Cluster, error) {
 		// The region may be wrong still.
 		return loadbalancer.Cluster{}, errNotStarted
 	}
-	return loadbalancer.Cluster{ID: c.config.ClusterID, Region: c.region, VPC: c.config.VPCID, HealthCheck: c.config.HealthCheck}, nil
+	return loadbalancer.Cluster{ID: c.config.ClusterID, Region: c.region, VPC: c.config.VPCID, HealthCheck: c.config.HealthCheck, Names: c.config.NameTemplate}, nil
+}
+
+// limits are what Services may ask for. Namespaces are watched only where they
+// matter.
+func (c *Cloud) limits(factory informers.SharedInformerFactory) reconciler.Limits {
+	l := reconciler.Limits{Limits: c.config.Limits}
+	if l.NeedNamespaces() {
+		namespaces := factory.Core().V1().Namespaces()
+		l.Namespaces, l.HasSynced = namespaces.Lister(), namespaces.Informer().HasSynced
+	}
+	return l
 }
 
 // target is the droplet tag that load balancers may target.
@@ -160,7 +181,9 @@ func (c *Cloud) target() reconciler.Target {
 func (c *Cloud) LoadBalancer() (cloudprovider.LoadBalancer, bool) { return c.balancers, true }
 
 // InstancesV2 implements [cloudprovider.Interface].
-func (c *Cloud) InstancesV2() (cloudprovider.InstancesV2, bool) { return c.instances, true }
+func (c *Cloud) InstancesV2() (cloudprovider.InstancesV2, bool) {
+	return instances.Measured(c.instances, c.process), true
+}
 
 // Instances implements [cloudprovider.Interface]: InstancesV2 replaces it.
 func (c *Cloud) Instances() (cloudprovider.Instances, bool) { return nil, false }

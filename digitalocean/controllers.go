@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
+	corelisters "k8s.io/client-go/listers/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/app"
 	cloudconfig "k8s.io/cloud-provider/app/config"
@@ -60,6 +61,7 @@ func (start starter) constructor() app.InitFuncConstructor {
 			if err != nil || r == nil {
 				return nil, false, err
 			}
+			c.follow(r)
 			go func() {
 				controllers.ControllerManagerMetrics.ControllerStarted(r.Name())
 				defer controllers.ControllerManagerMetrics.ControllerStopped(r.Name())
@@ -119,7 +121,7 @@ func (c *Cloud) startDrift(completed *cloudconfig.CompletedConfig) (runner, erro
 	}
 	informers := c.shared.informers.Core().V1()
 	nodes := drift.NewNodes(drift.NodesOptions{
-		Facts: c.instances, Nodes: informers.Nodes().Lister(), Kube: c.kube.client, Tags: c.client.Tags,
+		Facts: c.instances, Nodes: c.shared.nodes, Kube: c.kube.client, Tags: c.client.Tags,
 		TagLabels: len(c.config.Nodes.TagLabels) > 0, Metrics: drift.NewNodeMetrics(legacyregistry.MustRegister),
 	})
 	options := drift.Options{
@@ -144,6 +146,7 @@ func managesServices(completed *cloudconfig.CompletedConfig) bool {
 // shared is what several controllers work with.
 type shared struct {
 	informers informers.SharedInformerFactory
+	nodes     corelisters.NodeLister
 	droplets  *inventory.Droplets
 	balancers *inventory.LoadBalancers
 	recorder  *events.Recorder

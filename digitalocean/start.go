@@ -15,6 +15,7 @@ import (
 	"digitalocean-cloud-controller-manager/internal/doapi"
 	"digitalocean-cloud-controller-manager/internal/inventory"
 	"digitalocean-cloud-controller-manager/internal/region"
+	"digitalocean-cloud-controller-manager/internal/state"
 )
 
 const (
@@ -121,6 +122,7 @@ func (c *Cloud) serve(ctx context.Context) error {
 		mux := http.NewServeMux()
 		mux.Handle("/healthz", debugserver.Handler(debugserver.Remember(c.healthy, healthHolds, c.clock)))
 		mux.Handle("/readyz", debugserver.Handler(c.ready))
+		mux.Handle("/debug/state", state.Handler(c.report))
 		if _, err := debugserver.Serve(ctx, "debug", address, mux); err != nil {
 			return fmt.Errorf("%s: %w", config.EnvDebugAddr, err)
 		}

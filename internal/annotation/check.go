@@ -22,6 +22,8 @@ type checker struct {
 func (c *checker) check() {
 	c.size()
 	c.stack()
+	c.ipMode()
+	c.manage()
 	if c.spec.Type == TypeRegional {
 		// The other type passes packets on unread: there these have no effect.
 		c.overlap(HTTPPorts, &c.spec.HTTPPorts, TLSPorts, c.spec.TLSPorts)
@@ -56,6 +58,24 @@ func (c *checker) stack() {
 	if c.spec.NetworkStack == StackDual && c.spec.Network == NetworkInternal {
 		c.refuse(NetworkStack, "must be IPV4 or absent with the INTERNAL of "+Network)
 		c.spec.NetworkStack = ""
+	}
+}
+
+// ipMode refuses to have packets sent out that only kube-proxy may take.
+func (c *checker) ipMode() {
+	if c.spec.IPMode != IPModeProxy || c.spec.Type != TypeRegionalNetwork {
+		return
+	}
+	if c.inherited[IPMode] == "" {
+		c.refuse(IPMode, "must be VIP or absent with the type REGIONAL_NETWORK, whose packets Nodes take only where they know its address")
+	}
+	c.spec.IPMode = ""
+}
+
+// manage refuses to look after the backends of a load balancer that isn't named.
+func (c *checker) manage() {
+	if c.svc.Annotations[Manage] == ManageBackends && !isSet(c.svc, LoadBalancerID) {
+		c.refuse(Manage, "must be accompanied by "+LoadBalancerID+", which names the load balancer: with backends none is made")
 	}
 }
 

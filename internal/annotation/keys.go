@@ -15,6 +15,16 @@ const (
 	Name            = prefixLoadBalancer + "name"
 )
 
+// Keys of the annotations about what the manager does by itself.
+const (
+	Drift          = prefixLoadBalancer + "drift"
+	DryRun         = prefixLoadBalancer + "dry-run"
+	Manage         = prefixLoadBalancer + "manage"
+	RetainOnDelete = prefixLoadBalancer + "retain-on-delete"
+	// Plan is where the plan of a dry run goes.
+	Plan = prefixIdentity + "load-balancer-plan"
+)
+
 // Class chooses defaults that the manager's configuration has by that name.
 const Class = prefixLoadBalancer + "class"
 
@@ -27,6 +37,8 @@ const (
 	SizeSlug     = prefixLoadBalancer + "size-slug"
 	IP           = prefixLoadBalancer + "ip"
 	SubnetUUID   = prefixLoadBalancer + "subnet-uuid"
+	ProjectID    = prefixLoadBalancer + "project-id"
+	IPMode       = prefixLoadBalancer + "ip-mode"
 	Hostname     = prefixLoadBalancer + "hostname"
 )
 
@@ -40,6 +52,7 @@ const (
 	TLSPassthrough  = prefixLoadBalancer + "tls-passthrough"
 	CertificateID   = prefixLoadBalancer + "certificate-id"
 	CertificateName = prefixLoadBalancer + "certificate-name"
+	TLSCipherPolicy = prefixLoadBalancer + "tls-cipher-policy"
 
 	DisableLetsEncryptDNSRecords = prefixLoadBalancer + "disable-lets-encrypt-dns-records"
 )
@@ -69,10 +82,18 @@ const (
 	Algorithm                = prefixLoadBalancer + "algorithm"
 )
 
+// Keys of the annotations about which Nodes serve.
+const (
+	NodeSelector       = prefixLoadBalancer + "node-selector"
+	AllowEmptyBackends = prefixLoadBalancer + "allow-empty-backends"
+)
+
 // Keys of the annotations about who may reach what.
 const (
 	AllowRules = prefixLoadBalancer + "allow-rules"
-	DenyRules  = prefixLoadBalancer + "deny-rules"
+	// AllowClusterNodes adds to what may reach the load balancer.
+	AllowClusterNodes = prefixLoadBalancer + "allow-cluster-nodes"
+	DenyRules         = prefixLoadBalancer + "deny-rules"
 	// FirewallManagedKey is read by [FirewallManaged].
 	FirewallManagedKey = prefixIdentity + "firewall-managed"
 )
@@ -103,6 +124,24 @@ const (
 	ProtocolHTTPS = "https"
 	ProtocolHTTP2 = "http2"
 	ProtocolHTTP3 = "http3"
+)
+
+// Policies for the ciphers of TLS.
+const (
+	CiphersDefault = "DEFAULT"
+	CiphersStrong  = "STRONG"
+)
+
+// What of a load balancer is the manager's.
+const (
+	ManageAll      = "all"
+	ManageBackends = "backends"
+)
+
+// Modes of addresses in a Service's status.
+const (
+	IPModeVIP   = "VIP"
+	IPModeProxy = "Proxy"
 )
 
 // Kinds of sticky sessions.

@@ -1,6 +1,7 @@
 package annotation
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -64,7 +65,7 @@ func read(annotations map[string]string, inherited inherited) *parser {
 			if !definition.FailSafe {
 				continue
 			}
-			value = "true"
+			value = cmp.Or(definition.Safe, "true")
 		}
 		p.values[definition.Key] = value
 	}
@@ -83,6 +84,9 @@ func (p *parser) spec(defaults Defaults) Spec {
 	spec := Spec{
 		LoadBalancerID: p.lower(LoadBalancerID),
 		Disowned:       p.bool(Disown),
+		Manage:         p.text(Manage),
+		RetainOnDelete: p.bool(RetainOnDelete),
+		DryRun:         p.bool(DryRun),
 		Name:           p.text(Name),
 		Type:           p.text(Type),
 		Network:        p.text(Network),
@@ -91,6 +95,8 @@ func (p *parser) spec(defaults Defaults) Spec {
 		SizeSlug:       p.text(SizeSlug),
 		IP:             p.text(IP),
 		SubnetUUID:     p.lower(SubnetUUID),
+		ProjectID:      p.lower(ProjectID),
+		IPMode:         p.text(IPMode),
 		Hostname:       p.lower(Hostname),
 
 		Protocol:        p.text(Protocol),
@@ -101,6 +107,10 @@ func (p *parser) spec(defaults Defaults) Spec {
 		TLSPassthrough:  p.bool(TLSPassthrough),
 		CertificateID:   p.lower(CertificateID),
 		CertificateName: p.text(CertificateName),
+		TLSCipherPolicy: p.text(TLSCipherPolicy),
+
+		NodeSelector:       p.text(NodeSelector),
+		AllowEmptyBackends: p.bool(AllowEmptyBackends),
 
 		HealthCheck: HealthCheck{
 			Port:                   p.int(HealthCheckPort),
@@ -122,8 +132,10 @@ func (p *parser) spec(defaults Defaults) Spec {
 		DisableLetsEncryptDNSRecords: p.bool(DisableLetsEncryptDNSRecords),
 		HTTPIdleTimeoutSeconds:       p.int(HTTPIdleTimeoutSeconds),
 		AllowRules:                   p.sources(AllowRules),
+		AllowClusterNodes:            p.bool(AllowClusterNodes),
 		DenyRules:                    p.sources(DenyRules),
 	}
+	spec.Drift, spec.Ignored = p.drift()
 	if spec.Type == "" {
 		spec.Type = defaults.Type
 	}
@@ -165,6 +177,13 @@ func (p *parser) int(key string) int {
 func (p *parser) ports(key string) []int {
 	ports, _ := parsePorts(p.text(key))
 	return ports
+}
+
+func (p *parser) drift() (policy string, ignored []string) {
+	if ignored, _ = parseDrift(p.text(Drift)); len(ignored) > 0 {
+		return DriftRevert, ignored
+	}
+	return p.text(Drift), nil
 }
 
 func (p *parser) sources(key string) []string {

@@ -48,6 +48,7 @@ var (
 func plainSpec() Spec {
 	return Spec{
 		Type: TypeRegionalNetwork, Network: NetworkExternal, Protocol: ProtocolTCP, SizeUnit: 1, HTTPIdleTimeoutSeconds: 60,
+		Drift: DriftRevert, Manage: ManageAll,
 		HealthCheck:    HealthCheck{CheckIntervalSeconds: 3, ResponseTimeoutSeconds: 5, UnhealthyThreshold: 3, HealthyThreshold: 5},
 		StickySessions: StickySessions{Type: StickyNone},
 	}
@@ -75,9 +76,23 @@ func TestParse(t *testing.T) {
 		{"size slug beside an empty unit", annotations{SizeSlug: "lb-small", SizeUnit: ""}, func(s *Spec) { s.SizeSlug = "lb-small" }},
 		{"address", annotations{IP: "192.0.2.7"}, func(s *Spec) { s.IP = "192.0.2.7" }},
 		{"subnet", annotations{SubnetUUID: someID}, func(s *Spec) { s.SubnetUUID = someID }},
+		{"project", annotations{ProjectID: "4DE7AC8B-495B-4884-9A69-1050C6793CD6"}, func(s *Spec) { s.ProjectID = someID }},
+		{"ciphers", annotations{TLSCipherPolicy: "STRONG"}, func(s *Spec) { s.TLSCipherPolicy = CiphersStrong }},
+		{"node selector", annotations{NodeSelector: "pool in (edge, web),!spot", AllowEmptyBackends: "true"}, func(s *Spec) {
+			s.NodeSelector, s.AllowEmptyBackends = "pool in (edge, web),!spot", true
+		}},
+		{"backends alone", annotations{LoadBalancerID: someID, Manage: "backends"}, func(s *Spec) { s.LoadBalancerID, s.Manage = someID, ManageBackends }},
+		{"mode", annotations{IPMode: "VIP"}, func(s *Spec) { s.IPMode = IPModeVIP }},
+		{"the cluster's Nodes", annotations{AllowClusterNodes: "true", AllowRules: "ip:192.0.2.1"}, func(s *Spec) {
+			s.AllowClusterNodes, s.AllowRules = true, []string{"ip:192.0.2.1"}
+		}},
 		{"host name", annotations{Hostname: "Web.Example.COM"}, func(s *Spec) { s.Hostname = "web.example.com" }},
 		{"disowned", annotations{Disown: "true"}, func(s *Spec) { s.Disowned = true }},
 		{"disowned as Go spells it", annotations{Disown: "T"}, func(s *Spec) { s.Disowned = true }},
+		{"retained", annotations{RetainOnDelete: "true"}, func(s *Spec) { s.RetainOnDelete = true }},
+		{"dry run", annotations{DryRun: "1"}, func(s *Spec) { s.DryRun = true }},
+		{"drift reported", annotations{Drift: "report"}, func(s *Spec) { s.Drift = DriftReport }},
+		{"drift ignored", annotations{Drift: "ignore: size-unit,name, name"}, func(s *Spec) { s.Ignored = []string{"name", "size-unit"} }},
 		{"not disowned", annotations{Disown: "false"}, func(*Spec) {}},
 		{"ports with blanks, empty entries and duplicates", annotations{HTTPPorts: " 8080, 80,,80, "}, func(s *Spec) { s.HTTPPorts = []int{80, 8080} }},
 		{"health check", annotations{OverrideHealthCheck: "true", HealthCheckPort: "80", HealthCheckPath: "/ping?a=b", HealthCheckProtocol: "https"}, func(s *Spec) {

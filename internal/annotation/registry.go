@@ -30,6 +30,10 @@ const (
 	KindHost    Kind = "host name"
 	KindPath    Kind = "path"
 	KindCookie  Kind = "cookie name"
+	// KindSelector is a label selector.
+	KindSelector Kind = "label selector"
+	// KindDrift is a policy for drift, or "ignore:" and a list of fields.
+	KindDrift Kind = "drift policy"
 )
 
 // Definition declares one annotation.
@@ -63,6 +67,8 @@ type Definition struct {
 	// FailSafe is true for a boolean of safety: a value that is not a boolean
 	// is a problem, and counts as true until it is mended.
 	FailSafe bool
+	// Safe is what counts then in place of true.
+	Safe string
 	// NotForBalancer is true where the load balancer doesn't depend on the
 	// annotation: a value that can't be used doesn't hold it up.
 	NotForBalancer bool
@@ -81,7 +87,9 @@ var sections = []struct {
 }{
 	{"Which load balancer", identityAnnotations},
 	{"Defaults", classAnnotations},
+	{"What the manager does", careAnnotations},
 	{"Type, size and addresses", shapeAnnotations},
+	{"Backends", backendAnnotations},
 	{"Protocols and TLS", protocolAnnotations},
 	{"Health checks", healthAnnotations},
 	{"Sessions and connections", trafficAnnotations},

@@ -12,6 +12,12 @@ var accessAnnotations = []Definition{
 		Doc:  "Sources that may not reach the load balancer.",
 	},
 	{
+		Key:     AllowClusterNodes,
+		Kind:    KindBool,
+		Default: "false",
+		Doc:     "With `true` the addresses of the cluster's Nodes may reach the load balancer as well, where `" + AllowRules + "` or `spec.loadBalancerSourceRanges` restrict who may: the public ones, or with the network `INTERNAL` the private ones. Pods leave by them, unless a NAT gateway is in between. Each Node that comes or goes is then a change of the whole load balancer.",
+	},
+	{
 		Key:            FirewallManagedKey,
 		PerService:     true,
 		Kind:           KindBool,

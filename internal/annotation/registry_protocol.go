@@ -66,6 +66,14 @@ var protocolAnnotations = []Definition{
 		Doc:   "The same by the certificate's name, which a renewal doesn't change: the way for manifests kept in a repository. Where both are set, the id wins.",
 	},
 	{
+		Key:        TLSCipherPolicy,
+		Kind:       KindEnum,
+		Values:     []string{CiphersDefault, CiphersStrong},
+		DefaultDoc: "what the load balancer has: `DEFAULT` on a new one",
+		Types:      regionalOnly,
+		Doc:        "The ciphers with which the load balancer ends TLS. `STRONG` leaves the weaker ones out. Removing the annotation brings `DEFAULT` back; where it never was, what is set in the console stays.",
+	},
+	{
 		Key:     DisableLetsEncryptDNSRecords,
 		Kind:    KindBool,
 		Default: "false",

@@ -65,6 +65,21 @@ var shapeAnnotations = []Definition{
 		Doc:       "The VPC subnet to make the load balancer in. Needs `DO_CLUSTER_VPC_ID`.",
 	},
 	{
+		Key:        ProjectID,
+		Kind:       KindUUID,
+		DefaultDoc: "the account's default project",
+		Immutable:  true,
+		Doc:        "The project to make the load balancer in. It acts at creation only: one that is moved to another project later, by hand, stays there. The account must have the project.",
+	},
+	{
+		Key:        IPMode,
+		Kind:       KindEnum,
+		Values:     []string{IPModeVIP, IPModeProxy},
+		DefaultDoc: "`Proxy` where a load balancer of the type `REGIONAL` ends TLS, reads HTTP or speaks the PROXY protocol, else `VIP`",
+		Doc: "How Pods of the cluster reach the load balancer's address. With `VIP` their packets stay in the cluster, and go by what the load balancer does; with `Proxy` they go out to it, and its access rules see the Node's public address: see `" +
+			AllowClusterNodes + "`. The type `REGIONAL_NETWORK` takes only `VIP`.",
+	},
+	{
 		Key:        Hostname,
 		PerService: true,
 		Kind:       KindHost,

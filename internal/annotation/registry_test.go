@@ -53,6 +53,16 @@ var badValues = map[string][]string{
 	DenyRules:                {"ip:300.0.0.1", "cidr:192.0.2.0/33"},
 	FirewallManagedKey:       {"maybe"},
 	Class:                    {"a b"},
+	ProjectID:                {"default", someID + "0"},
+	TLSCipherPolicy:          {"strong", "WEAK", "TLSv1.3"},
+	NodeSelector:             {"a=b=c", "pool in edge", "=", " ", "pool=a b", "pool in ()x"},
+	AllowEmptyBackends:       {"yes"},
+	Manage:                   {"backend", "none", "All"},
+	IPMode:                   {"vip", "PROXY", "none"},
+	AllowClusterNodes:        {"yes"},
+	Drift:                    {"Revert", "keep", "ignore", "ignore:", "ignore: ,", "ignore:size_unit", "ignore:droplets", "report,revert"},
+	DryRun:                   {"yes", "server"},
+	RetainOnDelete:           {"ture", "yes", " "},
 }
 
 var keyPattern = regexp.MustCompile(`[a-z.]+\.(?:io|com)/[a-z0-9-]+`)

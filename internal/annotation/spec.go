@@ -7,6 +7,16 @@ type Spec struct {
 	LoadBalancerID string
 	// Disowned is true when the manager must leave the load balancer alone.
 	Disowned bool
+	// Manage is ManageAll or ManageBackends.
+	Manage string
+	// RetainOnDelete is true when the load balancer outlives the Service.
+	RetainOnDelete bool
+	// DryRun is true when nothing is to be written.
+	DryRun bool
+	// Drift is DriftRevert or DriftReport.
+	Drift string
+	// Ignored are those of DriftFields that are left to others, sorted.
+	Ignored []string
 	// Name is the custom name.
 	Name string
 	// Type is TypeRegional or TypeRegionalNetwork.
@@ -30,6 +40,17 @@ type Spec struct {
 	// id wins.
 	CertificateID, CertificateName string
 
+	// TLSCipherPolicy is CiphersDefault or CiphersStrong; empty: whatever the
+	// load balancer has.
+	TLSCipherPolicy string
+
+	// NodeSelector is a label selector that Nodes must match to be backends;
+	// empty: all do.
+	NodeSelector string
+	// AllowEmptyBackends is true where a selector that selects no Node empties
+	// the load balancer.
+	AllowEmptyBackends bool
+
 	HealthCheck    HealthCheck
 	StickySessions StickySessions
 
@@ -51,10 +72,18 @@ type Spec struct {
 	// annotation.
 	AllowRules, DenyRules []string
 
+	// AllowClusterNodes adds the Nodes' addresses to AllowRules where there are
+	// any.
+	AllowClusterNodes bool
+
+	// IPMode is IPModeVIP or IPModeProxy; empty: what fits the load balancer.
+	IPMode string
 	// Hostname is what the Service's status shows, in lower case.
 	Hostname string
 	// IP is the address to make the load balancer with.
 	IP string
+	// ProjectID is the project to make the load balancer in.
+	ProjectID string
 	// SubnetUUID is the VPC subnet to make the load balancer in.
 	SubnetUUID string
 

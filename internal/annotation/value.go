@@ -84,16 +84,27 @@ var checks = map[Kind]func(Definition, string) bool{
 	KindText: func(d Definition, v string) bool {
 		return d.within(len(v)) && strings.TrimSpace(v) == v && !strings.ContainsFunc(v, unicode.IsControl)
 	},
-	KindCookie:  func(d Definition, v string) bool { return d.within(len(v)) && cookiePattern.MatchString(v) },
-	KindPath:    func(_ Definition, v string) bool { return len(v) <= maxPathLength && pathPattern.MatchString(v) },
-	KindHost:    func(_ Definition, v string) bool { return isHost(strings.ToLower(v)) },
-	KindIPv4:    func(_ Definition, v string) bool { ip, err := netip.ParseAddr(v); return err == nil && ip.Is4() },
-	KindPorts:   func(_ Definition, v string) bool { _, ok := parsePorts(v); return ok },
-	KindSources: func(_ Definition, v string) bool { _, err := parseSources(v); return err == nil },
+	KindCookie:   func(d Definition, v string) bool { return d.within(len(v)) && cookiePattern.MatchString(v) },
+	KindPath:     func(_ Definition, v string) bool { return len(v) <= maxPathLength && pathPattern.MatchString(v) },
+	KindHost:     func(_ Definition, v string) bool { return isHost(strings.ToLower(v)) },
+	KindIPv4:     func(_ Definition, v string) bool { ip, err := netip.ParseAddr(v); return err == nil && ip.Is4() },
+	KindPorts:    func(_ Definition, v string) bool { _, ok := parsePorts(v); return ok },
+	KindSelector: func(_ Definition, v string) bool { return isSelector(v) },
+	KindDrift:    func(_ Definition, v string) bool { _, ok := parseDrift(v); return ok },
+	KindSources:  func(_ Definition, v string) bool { _, err := parseSources(v); return err == nil },
 }
 
 // firstBad returns the entry of a list that isn't valid, for people.
 func (d Definition) firstBad(value string) (string, bool) {
+	if d.Kind == KindDrift {
+		list, isList := strings.CutPrefix(value, driftIgnore)
+		for field := range entries(list) {
+			if isList && !slices.Contains(DriftFields, field) {
+				return field, true
+			}
+		}
+		return "", false
+	}
 	if d.Kind != KindPorts && d.Kind != KindSources {
 		return "", false
 	}
@@ -138,6 +149,10 @@ func (d Definition) describe() string {
 		return "a host name of letters, digits, '-' and '.' (an RFC 1123 subdomain, neither a wildcard nor an address), at most 253 characters"
 	case KindIPv4:
 		return "an IPv4 address"
+	case KindSelector:
+		return "a label selector such as pool=edge or pool in (edge,web),!spot"
+	case KindDrift:
+		return fmt.Sprintf("%s, %s, or %s and a list of %s", DriftRevert, DriftReport, driftIgnore, alternatives(DriftFields))
 	case KindPorts:
 		return fmt.Sprintf("port numbers from %d to %d, separated by commas", minPort, maxPort)
 	case KindSources:

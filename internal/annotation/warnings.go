@@ -77,6 +77,12 @@ func (w *warner) definition(d Definition) {
 		w.warn(d.Key, "is deprecated: "+strings.ReplaceAll(d.Deprecated, "`", ""))
 		return
 	}
+	if w.spec.Manage == ManageBackends && !actsOnBackends(d.Key) {
+		if !d.isDefault(value) {
+			w.warn(d.Key, "has no effect with the "+ManageBackends+" of "+Manage)
+		}
+		return
+	}
 	if !d.actsOn(w.spec.Type) {
 		if !d.isDefault(value) {
 			w.warn(d.Key, "has no effect on the type "+w.spec.Type+reasons[d.Key])
@@ -113,7 +119,9 @@ var warnings = map[string]func(*warner, Definition) string{
 	HTTP2Ports:               (*warner).http2Ports,
 	CertificateID:            (*warner).certificate,
 	CertificateName:          (*warner).certificateName,
+	TLSCipherPolicy:          (*warner).ciphers,
 	TLSPassthrough:           (*warner).passthrough,
+	AllowEmptyBackends:       (*warner).emptyBackends,
 	HealthCheckPort:          (*warner).withoutOverride,
 	HealthCheckPath:          (*warner).withoutOverride,
 	HealthCheckProtocol:      (*warner).withoutOverride,
@@ -122,6 +130,8 @@ var warnings = map[string]func(*warner, Definition) string{
 	StickySessionsCookieTTL:  (*warner).withoutCookies,
 	RedirectHTTPToHTTPS:      (*warner).redirect,
 	EnableBackendKeepalive:   (*warner).keepalive,
+	AllowClusterNodes:        (*warner).allowClusterNodes,
+	IPMode:                   (*warner).ipMode,
 	AllowRules:               (*warner).allowRules,
 	Hostname:                 (*warner).hostname,
 	FirewallManagedKey:       (*warner).firewallManaged,
@@ -132,6 +142,13 @@ func (w *warner) withoutOverride(Definition) string {
 		return ""
 	}
 	return "has no effect without " + OverrideHealthCheck
+}
+
+func (w *warner) emptyBackends(Definition) string {
+	if !w.spec.AllowEmptyBackends || w.spec.NodeSelector != "" {
+		return ""
+	}
+	return "has no effect without " + NodeSelector
 }
 
 func (w *warner) withoutCookies(Definition) string {
@@ -173,6 +190,27 @@ func (w *warner) allowRules(Definition) string {
 		return ""
 	}
 	return "has no effect beside spec.loadBalancerSourceRanges, which takes its place"
+}
+
+func (w *warner) allowClusterNodes(Definition) string {
+	if !w.spec.AllowClusterNodes || len(w.spec.AllowRules) > 0 {
+		return ""
+	}
+	return "has no effect without " + AllowRules + " or spec.loadBalancerSourceRanges: everybody may reach the load balancer"
+}
+
+func (w *warner) ipMode(Definition) string {
+	if w.spec.IPMode == "" || w.spec.Hostname == "" || w.spec.Type == TypeRegionalNetwork {
+		return ""
+	}
+	return "has no effect beside " + Hostname + ", with which the status has no address"
+}
+
+// actsOnBackends tells whether an annotation has an effect where the backends
+// alone are the manager's.
+func actsOnBackends(key string) bool {
+	others := []string{LoadBalancerID, DefaultsVersion, Disown, Class, Type, Network, Hostname, IPMode, FirewallManagedKey, DryRun, Plan, Manage, RetainOnDelete}
+	return slices.Contains(others, key) || slices.ContainsFunc(backendAnnotations, func(d Definition) bool { return d.Key == key })
 }
 
 func (w *warner) hostname(Definition) string {

@@ -58,6 +58,13 @@ func (w *warner) certificate(Definition) string {
 	return "has no effect, as the load balancer ends TLS at no port (" + w.describeProtocols() + "): name ports in " + TLSPorts + " or " + HTTP2Ports
 }
 
+func (w *warner) ciphers(Definition) string {
+	if w.endsTLS() {
+		return ""
+	}
+	return "has no effect, as the load balancer ends TLS at no port: " + w.describeProtocols()
+}
+
 func (w *warner) certificateName(d Definition) string {
 	if w.spec.CertificateID != "" {
 		return "has no effect beside " + CertificateID + ", which wins"

@@ -7,8 +7,11 @@ import (
 	"net/url"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"digitalocean-cloud-controller-manager/internal/annotation"
 	"digitalocean-cloud-controller-manager/internal/doapi"
+	"digitalocean-cloud-controller-manager/internal/limits"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 )
 
@@ -36,6 +39,11 @@ type Config struct {
 	// without a cluster's id, or with one that doesn't fit into a tag.
 	TargetTag   string
 	TargetByTag bool
+	// Limits are what Services may ask for.
+	Limits limits.Limits
+	// NameTemplate gives new load balancers their names. The zero value: their
+	// names hold nothing but the Service's UID.
+	NameTemplate loadbalancer.NameTemplate
 	// HealthCheck is the cluster's own default of health checks.
 	HealthCheck loadbalancer.DefaultHealthCheck
 	// KeepMissing keeps a Service whose load balancer does not exist any more
@@ -85,6 +93,9 @@ type Nodes struct {
 	DeletionBrake Brake
 	// TagLabels are patterns of droplet tags that become Node labels.
 	TagLabels []string
+	// Ignore selects the Nodes that the manager leaves alone altogether. Nil:
+	// none.
+	Ignore labels.Selector
 }
 
 // Brake bounds how many Nodes may be removed within its window.

@@ -34,12 +34,14 @@ const (
 	EnvFirewallTags = "PUBLIC_ACCESS_FIREWALL_TAGS"
 	EnvMetricsAddr  = "METRICS_ADDR"
 	EnvDebugAddr    = "DEBUG_ADDR"
-	EnvNodeBrake    = "NODE_DELETION_BRAKE"        // ours
-	EnvNodeTags     = "NODE_LABELS_FROM_TAGS"      // ours
-	EnvDriftPeriod  = "DRIFT_PERIOD"               // ours
-	EnvTargets      = "LOAD_BALANCER_TARGETS"      // ours
-	EnvHealthCheck  = "LOAD_BALANCER_HEALTH_CHECK" // ours
-	EnvMissing      = "LOAD_BALANCER_MISSING"      // ours
+	EnvNodeBrake    = "NODE_DELETION_BRAKE"         // ours
+	EnvNodeTags     = "NODE_LABELS_FROM_TAGS"       // ours
+	EnvNodeIgnore   = "NODE_IGNORE"                 // ours
+	EnvDriftPeriod  = "DRIFT_PERIOD"                // ours
+	EnvTargets      = "LOAD_BALANCER_TARGETS"       // ours
+	EnvHealthCheck  = "LOAD_BALANCER_HEALTH_CHECK"  // ours
+	EnvMissing      = "LOAD_BALANCER_MISSING"       // ours
+	EnvNameTemplate = "LOAD_BALANCER_NAME_TEMPLATE" // ours
 )
 
 // defaultMetadataURL is the link-local address at which a droplet reaches its
@@ -128,6 +130,8 @@ func read(lookup func(string) (string, bool), f *file) (*Config, error) {
 			Values:  f.defaults,
 			Classes: f.classes,
 		},
+		Limits:         f.limits,
+		NameTemplate:   r.nameTemplate(),
 		HealthCheck:    r.healthCheck(),
 		KeepMissing:    r.oneOf(EnvMissing, missingRecreate, missingKeep) == missingKeep,
 		DriftPeriod:    r.driftPeriod(),
@@ -137,6 +141,7 @@ func read(lookup func(string) (string, bool), f *file) (*Config, error) {
 		Nodes: Nodes{
 			DeletionBrake: r.brake(),
 			TagLabels:     r.tagPatterns(),
+			Ignore:        r.ignore(),
 		},
 	}
 	c.TargetTag, c.TargetByTag = r.target()

@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"digitalocean-cloud-controller-manager/internal/limits"
 	"digitalocean-cloud-controller-manager/internal/nearest"
 )
 
@@ -23,25 +24,27 @@ const fileName = "--cloud-config"
 // fileSettings are the paths, in the configuration file, of what can be set by
 // an environment variable as well.
 var fileSettings = map[string]string{
-	"api.token":                EnvToken,
-	"api.tokenFile":            EnvTokenFile,
-	"api.url":                  EnvAPIURL,
-	"api.rateLimitQPS":         EnvRateLimit,
-	"region":                   EnvRegion,
-	"metadataURL":              EnvMetadataURL,
-	"clusterID":                EnvClusterID,
-	"vpcID":                    EnvVPCID,
-	"metricsAddress":           EnvMetricsAddr,
-	"debugAddress":             EnvDebugAddr,
-	"driftPeriod":              EnvDriftPeriod,
-	"firewall.name":            EnvFirewallName,
-	"firewall.tags":            EnvFirewallTags,
-	"loadBalancer.defaultType": EnvDefaultType,
-	"loadBalancer.targets":     EnvTargets,
-	"loadBalancer.healthCheck": EnvHealthCheck,
-	"loadBalancer.missing":     EnvMissing,
-	"nodes.deletionBrake":      EnvNodeBrake,
-	"nodes.labelsFromTags":     EnvNodeTags,
+	"api.token":                 EnvToken,
+	"api.tokenFile":             EnvTokenFile,
+	"api.url":                   EnvAPIURL,
+	"api.rateLimitQPS":          EnvRateLimit,
+	"region":                    EnvRegion,
+	"metadataURL":               EnvMetadataURL,
+	"clusterID":                 EnvClusterID,
+	"vpcID":                     EnvVPCID,
+	"metricsAddress":            EnvMetricsAddr,
+	"debugAddress":              EnvDebugAddr,
+	"driftPeriod":               EnvDriftPeriod,
+	"firewall.name":             EnvFirewallName,
+	"firewall.tags":             EnvFirewallTags,
+	"loadBalancer.defaultType":  EnvDefaultType,
+	"loadBalancer.targets":      EnvTargets,
+	"loadBalancer.healthCheck":  EnvHealthCheck,
+	"loadBalancer.missing":      EnvMissing,
+	"nodes.deletionBrake":       EnvNodeBrake,
+	"loadBalancer.nameTemplate": EnvNameTemplate,
+	"nodes.labelsFromTags":      EnvNodeTags,
+	"nodes.ignore":              EnvNodeIgnore,
 }
 
 // fileLists are the settings that may be lists in the file, which are separated
@@ -55,6 +58,7 @@ type file struct {
 	// defaults and classes are values of annotations.
 	defaults map[string]string
 	classes  map[string]map[string]string
+	limits   limits.Limits
 	// problems are what can't be used.
 	problems []error
 }
@@ -110,6 +114,9 @@ func (f *file) walk(path string, tree map[string]any) {
 		case pathClasses:
 			f.readClasses(value)
 			continue
+		case pathLimits:
+			f.readLimits(value)
+			continue
 		}
 		if name, ok := fileSettings[below]; ok {
 			f.set(below, name, value)
@@ -150,7 +157,7 @@ func (f *file) set(path, name string, value any) {
 
 func (f *file) unknown(path string) {
 	known := slices.Sorted(maps.Keys(fileSettings))
-	known = append(known, "version", pathDefaults, pathClasses)
+	known = append(known, "version", pathDefaults, pathClasses, pathLimits)
 	allowed := "there is no such setting; there are " + strings.Join(known, ", ")
 	if near := nearest.Of(path, known); near != "" {
 		allowed = "there is no such setting; is " + near + " meant?"

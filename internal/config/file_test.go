@@ -1,13 +1,16 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
+	"digitalocean-cloud-controller-manager/internal/limits"
 )
 
 const completeFile = `
@@ -31,7 +34,9 @@ loadBalancer:
   targets: tag
   healthCheck: http:9879/healthz
   missing: keep
+  nameTemplate: "{{cluster}}-{{namespace}}-{{name}}"
 nodes:
+  ignore: bare-metal, zone!=x
   deletionBrake: 5,50%
   labelsFromTags: ["pool:*", "env:*"]
 `
@@ -46,12 +51,12 @@ func TestReadTakesEverySettingFromTheFile(t *testing.T) {
 		EnvMetadataURL: "http://127.0.0.1:8081/", EnvClusterID: "prod", EnvVPCID: "5a4981aa-9653-4bd1-bef5-d6bff52042e4",
 		EnvMetricsAddr: "127.0.0.1:9100", EnvDebugAddr: ":9101", EnvDriftPeriod: "10m",
 		EnvFirewallName: "k8s-public", EnvFirewallTags: "k8s:worker,k8s", EnvDefaultType: "REGIONAL", EnvTargets: "tag", EnvHealthCheck: "http:9879/healthz", EnvMissing: "keep",
-		EnvNodeBrake: "5,50%", EnvNodeTags: "pool:*,env:*",
+		EnvNodeBrake: "5,50%", EnvNodeTags: "pool:*,env:*", EnvNodeIgnore: "bare-metal, zone!=x", EnvNameTemplate: "{{cluster}}-{{namespace}}-{{name}}",
 	}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(API{}.Token)); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(API{}.Token), sameSelector); diff != "" {
 		t.Error(diff)
 	}
 	if got.DriftPeriod != 10*time.Minute || got.TargetTag != "k8s-backends:prod" || !got.TargetByTag || !got.KeepMissing || got.HealthCheck.Port != 9879 {
@@ -61,6 +66,42 @@ func TestReadTakesEverySettingFromTheFile(t *testing.T) {
 		if name := path[strings.LastIndex(path, ".")+1:]; path != "api.token" && !strings.Contains(completeFile, name+":") {
 			t.Errorf("this test's file lacks %s", path)
 		}
+	}
+}
+
+// sameSelector compares label selectors as they are written.
+var sameSelector = cmp.Comparer(func(a, b labels.Selector) bool { return fmt.Sprint(a) == fmt.Sprint(b) })
+
+func TestReadTakesLimits(t *testing.T) {
+	c, err := Read(environment(map[string]string{EnvToken: testToken}), strings.NewReader(`
+version: 1
+loadBalancer:
+  limits:
+    tenants:
+      namespaces: tenant, tier in (dev, test)
+      types: [REGIONAL_NETWORK, REGIONAL]
+      networks: EXTERNAL
+      projects: 5a4981aa-9653-4bd1-bef5-d6bff52042e4
+      maxSizeUnit: 2
+      maxLoadBalancersPerNamespace: 0
+      maxLoadBalancers: 20
+      forbid: [load-balancer-id, ip]
+    all:
+      maxLoadBalancers: 50
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tenants, err := labels.Parse("tenant, tier in (dev, test)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := limits.Limits{{Name: "all", Max: new(50)}, {
+		Name: "tenants", Namespaces: tenants, Types: []string{"REGIONAL_NETWORK", "REGIONAL"}, Networks: []string{"EXTERNAL"}, Projects: []string{"5a4981aa-9653-4bd1-bef5-d6bff52042e4"},
+		MaxSizeUnit: 2, MaxPerNamespace: new(0), Max: new(20), Forbid: []string{annotation.LoadBalancerID, annotation.IP},
+	}}
+	if diff := cmp.Diff(want, c.Limits, sameSelector); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -122,6 +163,23 @@ func TestReadRefuses(t *testing.T) {
 		{"defaults that are none", "version: 1\nloadBalancer: {defaults: big}", []string{"loadBalancer.defaults", "a section"}},
 		{"a bad value in a class", "version: 1\nloadBalancer: {classes: {big: {size-unit: two}}}", []string{"loadBalancer.classes.big.size-unit", `"two"`}},
 		{"a bad name of a class", "version: 1\nloadBalancer: {classes: {Big One: {}}}", []string{"loadBalancer.classes.Big One", "lower-case"}},
+		{"limits that are none", "version: 1\nloadBalancer: {limits: strict}", []string{"loadBalancer.limits", "a section"}},
+		{"a limit that is none", "version: 1\nloadBalancer: {limits: {all: 3}}", []string{"loadBalancer.limits.all", "maxSizeUnit"}},
+		{"a limit that restricts nothing", "version: 1\nloadBalancer: {limits: {all: {namespaces: x}}}", []string{"loadBalancer.limits.all", "restrict something"}},
+		{"a bad name of a limit", "version: 1\nloadBalancer: {limits: {No One: {maxSizeUnit: 1}}}", []string{"loadBalancer.limits.No One", "lower-case"}},
+		{"an unknown restriction", "version: 1\nloadBalancer: {limits: {all: {maxSizeUnits: 1}}}", []string{"loadBalancer.limits.all.maxSizeUnits", "is maxSizeUnit meant?"}},
+		{"a restriction without a value", "version: 1\nloadBalancer: {limits: {all: {types: }}}", []string{"loadBalancer.limits.all.types", "or be absent"}},
+		{"an empty list", "version: 1\nloadBalancer: {limits: {all: {types: []}}}", []string{"loadBalancer.limits.all.types", "or be absent"}},
+		{"a type that isn't there", "version: 1\nloadBalancer: {limits: {all: {types: [NETWORK]}}}", []string{"loadBalancer.limits.all.types", `"NETWORK"`, "REGIONAL_NETWORK"}},
+		{"a network that isn't there", "version: 1\nloadBalancer: {limits: {all: {networks: x}}}", []string{"loadBalancer.limits.all.networks", "INTERNAL"}},
+		{"a project's name", "version: 1\nloadBalancer: {limits: {all: {projects: [web]}}}", []string{"loadBalancer.limits.all.projects", "UUIDs"}},
+		{"a size of nothing", "version: 1\nloadBalancer: {limits: {all: {maxSizeUnit: 0}}}", []string{"loadBalancer.limits.all.maxSizeUnit", "at least 1"}},
+		{"a broken number", "version: 1\nloadBalancer: {limits: {all: {maxLoadBalancers: 1.5}}}", []string{"loadBalancer.limits.all.maxLoadBalancers", `"1.5"`}},
+		{"a bad selector", "version: 1\nloadBalancer: {limits: {all: {maxSizeUnit: 1, namespaces: 'a in b'}}}", []string{"loadBalancer.limits.all.namespaces", "label selector"}},
+		{"an annotation that isn't there", "version: 1\nloadBalancer: {limits: {all: {forbid: [load-balancer-ids]}}}", []string{"loadBalancer.limits.all.forbid", "is load-balancer-id meant?"}},
+		{"a bad selector of Nodes", "version: 1\nnodes: {ignore: '='}", []string{"nodes.ignore", "label selector"}},
+		{"a bad template", "version: 1\nloadBalancer: {nameTemplate: '{{who}}'}", []string{"loadBalancer.nameTemplate", "{{who}} is none"}},
+		{"a template without the cluster that it names", "version: 1\nloadBalancer: {nameTemplate: '{{cluster}}-{{name}}'}", []string{"loadBalancer.nameTemplate", "cluster's id"}},
 		{"two problems at once", "version: 1\nregion: NYC3\nx: y", []string{"--cloud-config: region", "--cloud-config: x"}},
 	}
 	for _, test := range tests {

@@ -176,13 +176,20 @@ type Quota struct {
 	// MinuteUsed is how many requests this client sent within the last minute,
 	// of MinuteLimit that the token has.
 	MinuteUsed, MinuteLimit int
+	// Waiting is how many calls wait for quota.
+	Waiting int
 }
 
 // quota is for holders of the lock.
 func (b *budget) quota() Quota {
 	l := &b.ledger
 	l.askMinute(Urgent, b.clock.Now()) // drops what is older than a minute
+	waiting := 0
+	for _, n := range b.waiting {
+		waiting += n
+	}
 	return Quota{
+		Waiting: waiting,
 		Limit: l.limit, Remaining: l.remaining, Reset: l.reset, Learned: l.learned,
 		PausedUntil: l.pausedUntil,
 		MinuteUsed:  len(l.recent), MinuteLimit: l.burst(),

@@ -47,9 +47,12 @@ const (
 	LoadBalancerFirstContact  Reason = "LoadBalancerFirstContact"
 	LoadBalancerDrift         Reason = "LoadBalancerDrift"
 	LoadBalancerContested     Reason = "LoadBalancerContested"
+	LoadBalancerPlan          Reason = "LoadBalancerPlan"
+	LoadBalancerRetained      Reason = "LoadBalancerRetained"
 	StatusOverwritten         Reason = "StatusOverwritten"
 	LoadBalancerNotFound      Reason = "LoadBalancerNotFound"
 	LoadBalancerNotOwned      Reason = "LoadBalancerNotOwned"
+	LoadBalancerNameTaken     Reason = "LoadBalancerNameTaken"
 	LoadBalancerErrored       Reason = "LoadBalancerErrored"
 	LoadBalancerImmutable     Reason = "LoadBalancerImmutable"
 	LoadBalancerDisowned      Reason = "LoadBalancerDisowned"
@@ -105,11 +108,14 @@ var Docs = []Doc{
 	{LoadBalancerUpdated, "Service", v1.EventTypeNormal, "The load balancer was changed; the message lists what."},
 	{LoadBalancerAdopted, "Service", v1.EventTypeNormal, "A load balancer that was made for this Service before was found again."},
 	{LoadBalancerFirstContact, "Service", v1.EventTypeWarning, "A load balancer that this manager works on for the first time differs from its Service. The message lists what will be changed, and when: one drift period later. Until then the Service can be edited, or the load balancer disowned."},
-	{LoadBalancerDrift, "Service", v1.EventTypeWarning, "Somebody else changed the load balancer, in the console or by another tool, and it was put back. The message lists what, and what in the Service decides about it."},
+	{LoadBalancerDrift, "Service", v1.EventTypeWarning, "Somebody else changed the load balancer, in the console or by another tool, and it was put back, or, with `report` of the Service's drift annotation, is left. The message lists what, and what in the Service decides about it."},
 	{LoadBalancerContested, "Service", v1.EventTypeWarning, "Somebody else undoes what the manager puts back, three times within an hour. From now on it is put back after longer and longer waits."},
+	{LoadBalancerPlan, "Service", v1.EventTypeNormal, "The Service asks for a dry run: the message tells what would be done, and nothing of it is. The annotation `kubernetes.digitalocean.com/load-balancer-plan` has more of it."},
+	{LoadBalancerRetained, "Service", v1.EventTypeNormal, "The Service was deleted or got another type, and its load balancer stays, as its retain-on-delete annotation asks for. The message tells its id and address, with which another Service can take it over. It costs money until somebody deletes it."},
 	{StatusOverwritten, "Service", v1.EventTypeWarning, "Another controller writes the Service's status, which is put right once a drift period at most."},
 	{LoadBalancerNotFound, "Service", v1.EventTypeWarning, "The load balancer of the id annotation doesn't exist any more; another one is used or made."},
-	{LoadBalancerNotOwned, "Service", v1.EventTypeWarning, "The load balancer that the Service names belongs to another Service, which keeps it: the one it was made for, or the older one. Deleting this Service doesn't touch it."},
+	{LoadBalancerNotOwned, "Service", v1.EventTypeWarning, "The load balancer that the Service names belongs to another Service, which keeps it: the one it was made for, or the older one; or it isn't this Service's, and a limit in the manager's configuration forbids to take over others. Deleting this Service doesn't touch it."},
+	{LoadBalancerNameTaken, "Service", v1.EventTypeWarning, "The name that the manager's template gives the load balancer is that of another one. The load balancer gets the name with the Service's UID instead."},
 	{LoadBalancerErrored, "Service", v1.EventTypeWarning, "DigitalOcean failed to make the load balancer. One that never served is deleted and made again, after longer and longer waits."},
 	{LoadBalancerImmutable, "Service", v1.EventTypeWarning, "What was changed can't be changed on a load balancer that exists."},
 	{LoadBalancerDisowned, "Service", v1.EventTypeNormal, "The load balancer is left alone, as the Service's disown annotation asks for."},

@@ -41,8 +41,9 @@ type brake struct {
 	// lastSeen is when the API last showed a Node's droplet.
 	lastSeen   map[types.UID]time.Time
 	candidates map[types.UID]candidate
-	// removed are when Nodes were let go, held when they were kept.
-	removed, held map[types.UID]time.Time
+	// removed are when Nodes were let go, held since when they are kept.
+	removed map[types.UID]time.Time
+	held    map[types.UID]candidate
 }
 
 // candidate is a Node that looks gone, since first and at last.
@@ -57,7 +58,7 @@ func newBrake(settings config.Brake, metrics *Metrics, clock clock.PassiveClock)
 	return &brake{
 		settings: settings, clock: clock, metrics: metrics,
 		lastSeen: map[types.UID]time.Time{}, candidates: map[types.UID]candidate{},
-		removed: map[types.UID]time.Time{}, held: map[types.UID]time.Time{},
+		removed: map[types.UID]time.Time{}, held: map[types.UID]candidate{},
 	}
 }
 
@@ -75,7 +76,7 @@ func (b *brake) seen(node *v1.Node, at time.Time) bool {
 		delete(b.candidates, node.UID)
 	}
 	held, ok := b.held[node.UID]
-	if ok = ok && at.After(held); ok {
+	if ok = ok && at.After(held.last); ok {
 		b.release(node.UID)
 	}
 	return ok
@@ -94,7 +95,11 @@ func (b *brake) tidy(nodes func() []*v1.Node) {
 func (b *brake) hold(node *v1.Node) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.held[node.UID] = b.clock.Now()
+	held := b.held[node.UID]
+	if held.last = b.clock.Now(); held.first.IsZero() {
+		held.first = held.last
+	}
+	b.held[node.UID] = held
 	b.metrics.setBlocked(len(b.held))
 }
 
@@ -103,6 +108,13 @@ func (b *brake) isHeld(node *v1.Node) bool {
 	defer b.mu.Unlock()
 	_, held := b.held[node.UID]
 	return held
+}
+
+// heldSince is since when a Node is kept; zero: it isn't held.
+func (b *brake) heldSince(node *v1.Node) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held[node.UID].first
 }
 
 func (b *brake) release(uid types.UID) {
@@ -176,7 +188,7 @@ func (b *brake) forget(all []*v1.Node, now time.Time) {
 	exists := uids(all)
 	gone := func(uid types.UID, _ time.Time) bool { return !exists[uid] }
 	maps.DeleteFunc(b.lastSeen, gone)
-	maps.DeleteFunc(b.held, gone)
+	maps.DeleteFunc(b.held, func(uid types.UID, _ candidate) bool { return !exists[uid] })
 	maps.DeleteFunc(b.candidates, func(uid types.UID, c candidate) bool { return !exists[uid] || now.Sub(c.last) > lapsesAfter })
 	b.metrics.setBlocked(len(b.held))
 	maps.DeleteFunc(b.removed, func(_ types.UID, at time.Time) bool { return now.Sub(at) > b.settings.Window })

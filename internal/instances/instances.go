@@ -42,7 +42,7 @@ var _ cloudprovider.InstancesV2 = (*Instances)(nil)
 // bounds how many may be removed at once.
 func New(droplets *inventory.Droplets, nodes corelisters.NodeLister, recorder *events.Recorder, settings config.Nodes, metrics *Metrics, clock clock.WithTicker) *Instances {
 	return &Instances{
-		droplets: droplets, nodes: nodes, recorder: recorder, clock: clock, settings: settings,
+		droplets: droplets, nodes: Unignored(nodes, settings.Ignore), recorder: recorder, clock: clock, settings: settings,
 		brake: newBrake(settings.DeletionBrake, metrics, clock), notes: newNotes(clock),
 		waiting: make(chan struct{}, waitSlots),
 	}
@@ -52,8 +52,8 @@ func New(droplets *inventory.Droplets, nodes corelisters.NodeLister, recorder *e
 // framework removes the Node. A Node that isn't a droplet's exists as far as we
 // know.
 func (i *Instances) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
-	if node.Spec.ProviderID == "" {
-		return true, nil // InstanceMetadata looks for its droplet
+	if node.Spec.ProviderID == "" || i.ignores(node) {
+		return true, nil // InstanceMetadata looks for its droplet, if anybody does
 	}
 	id, err := providerid.Parse(node.Spec.ProviderID)
 	if err != nil {
@@ -148,6 +148,9 @@ func (i *Instances) hold(node *v1.Node, message string) {
 // InstanceShutdown tells whether the Node's droplet is powered off. It re-uses
 // what InstanceExists read a moment before.
 func (i *Instances) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
+	if i.ignores(node) {
+		return false, nil
+	}
 	id, err := providerid.Parse(node.Spec.ProviderID)
 	if err != nil {
 		return false, nil // not ours, told by InstanceExists

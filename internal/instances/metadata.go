@@ -43,8 +43,12 @@ var errNotYet = errors.New("not ready yet")
 
 // InstanceMetadata returns the Node's provider ID, addresses, type, region and
 // labels. For a Node that is not ours and that somebody else has initialised,
-// the result is empty, which the framework ignores.
+// the result is empty, which the framework ignores; for one that is to be
+// ignored and that somebody else will initialise, it is nil.
 func (i *Instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+	if i.ignores(node) {
+		return nothing(node), nil
+	}
 	deadline := i.clock.Now().Add(waitAtMost)
 	for {
 		metadata, err := i.metadata(ctx, node)

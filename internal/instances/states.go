@@ -79,8 +79,8 @@ func stateOf(node *v1.Node, f facts) state {
 // note is what is not in order with a Node.
 type note struct {
 	state state
-	// at is when it was found at last.
-	at time.Time
+	// since is when it was found first, and at when it was found at last.
+	since, at time.Time
 	// letGo is when the framework was first told that the Node may go.
 	letGo time.Time
 }
@@ -103,9 +103,13 @@ func newNotes(clock clock.PassiveClock) *notes {
 func (n *notes) add(node *v1.Node, s state) (letGo time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	letGo = n.byID[node.UID].letGo
-	n.byID[node.UID] = note{state: s, at: n.clock.Now(), letGo: letGo}
-	return letGo
+	noted, now := n.byID[node.UID], n.clock.Now()
+	if noted.since.IsZero() {
+		noted.since = now
+	}
+	noted.state, noted.at = s, now
+	n.byID[node.UID] = noted
+	return noted.letGo
 }
 
 // letGo notes that the framework is told that the Node may go.
@@ -137,6 +141,13 @@ func (n *notes) of(node *v1.Node) state {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.byID[node.UID].state
+}
+
+// since is when the first of what is not in order was found; zero: nothing was.
+func (n *notes) since(node *v1.Node) time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.byID[node.UID].since
 }
 
 // keep forgets all Nodes but these.

@@ -59,6 +59,7 @@ var annotationsOf = map[string]string{
 	FieldBackendKeepalive:  annotation.EnableBackendKeepalive,
 	FieldDisableDNSRecords: annotation.DisableLetsEncryptDNSRecords,
 	FieldHTTPIdleTimeout:   annotation.HTTPIdleTimeoutSeconds,
+	FieldTLSCipherPolicy:   annotation.TLSCipherPolicy,
 	FieldAllowedSources:    "spec.loadBalancerSourceRanges or " + annotation.AllowRules,
 	FieldDeniedSources:     annotation.DenyRules,
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"digitalocean-cloud-controller-manager/internal/annotation"
 )
 
@@ -17,8 +19,12 @@ type Candidate struct {
 	Node string
 	// DropletID is zero when the Node has no droplet that is known for sure.
 	DropletID int
+	// Labels are the Node's.
+	Labels map[string]string
 	// PublicIPv4 and PublicIPv6 tell which addresses the droplet has.
 	PublicIPv4, PublicIPv6 bool
+	// Public and Private are the droplet's addresses, in normal form.
+	Public, Private []string
 	// Excluded says why the Node can't be a backend whatever the load balancer
 	// is; empty when it can.
 	Excluded string
@@ -36,6 +42,12 @@ type Backends struct {
 	// IPv4Only are the Nodes that keep a load balancer which is yet to be made
 	// from being DUALSTACK; none where the Nodes' addresses don't matter.
 	IPv4Only []string
+	// Sources are the addresses from which the Nodes that qualify come to the
+	// load balancer, selected or not.
+	Sources []string
+	// NotSelected are the Nodes that qualify and that the Service's selector
+	// doesn't select.
+	NotSelected []string
 }
 
 // LeftOut is a Node that is no backend.
@@ -51,6 +63,7 @@ type LeftOut struct {
 
 const (
 	reasonUnknown     = "its droplet is not known"
+	reasonNotSelected = "its labels are not what " + annotation.NodeSelector + " selects"
 	reasonIPv6Only    = "its droplet has a public IPv6 address only, and a REGIONAL_NETWORK load balancer with an EXTERNAL network needs a public IPv4 address; use the type REGIONAL or the network INTERNAL"
 	reasonPrivateOnly = "its droplet has no public IPv4 address, which a REGIONAL_NETWORK load balancer with an EXTERNAL network needs; use the type REGIONAL or the network INTERNAL"
 	reasonIPv4Only    = "its droplet has no public IPv6 address, which the load balancer's network stack DUALSTACK needs; give it one, or re-create the Service with the network stack IPV4"
@@ -61,12 +74,20 @@ const (
 // public addresses; every other kind reaches them through the VPC. actualStack
 // is the network stack of a load balancer that exists, where it is fixed, or "".
 func SelectBackends(spec annotation.Spec, actualStack string, candidates []Candidate) Backends {
-	public := needsPublicAddresses(spec)
+	public, selector := needsPublicAddresses(spec), selectorOf(spec)
 	b := Backends{DualStack: true}
 	var halfFit []int
 	for _, c := range candidates {
+		if unfit(c, false) == "" {
+			b.Sources = append(b.Sources, sourcesOf(c, spec)...)
+		}
 		if reason := unfit(c, public); reason != "" {
 			b.LeftOut = append(b.LeftOut, LeftOut{Node: c.Node, Reason: reason})
+			continue
+		}
+		if !selector.Matches(labels.Set(c.Labels)) {
+			b.LeftOut = append(b.LeftOut, LeftOut{Node: c.Node, Reason: reasonNotSelected})
+			b.NotSelected = append(b.NotSelected, c.Node)
 			continue
 		}
 		if public && !c.PublicIPv6 {
@@ -88,6 +109,44 @@ func SelectBackends(spec annotation.Spec, actualStack string, candidates []Candi
 	b.DropletIDs = set(b.DropletIDs)
 	b.DualStack = b.DualStack && len(b.DropletIDs) > 0
 	return b
+}
+
+// sourcesOf are the addresses from which a Node comes to the load balancer.
+func sourcesOf(c Candidate, spec annotation.Spec) []string {
+	addresses := c.Public
+	if spec.Network == annotation.NetworkInternal {
+		addresses = c.Private
+	}
+	sources := make([]string, len(addresses))
+	for i, address := range addresses {
+		sources[i] = "ip:" + address
+	}
+	return sources
+}
+
+// selectorOf is the Service's; everything where it has none.
+func selectorOf(spec annotation.Spec) labels.Selector {
+	selector, err := labels.Parse(spec.NodeSelector)
+	if err != nil {
+		return labels.Everything() // Parse has refused it
+	}
+	return selector
+}
+
+// Selects tells whether a Node of these labels may be a backend.
+func Selects(spec annotation.Spec, set map[string]string) bool {
+	return selectorOf(spec).Matches(labels.Set(set))
+}
+
+// SelectorProblem tells what is wrong with a selector that selects none of the
+// Nodes that qualify; none where that is right.
+func (b Backends) SelectorProblem(spec annotation.Spec) []annotation.Problem {
+	if len(b.DropletIDs) > 0 || len(b.NotSelected) == 0 || spec.AllowEmptyBackends {
+		return nil
+	}
+	return []annotation.Problem{{Field: annotation.NodeSelector, Value: spec.NodeSelector, Allowed: fmt.Sprintf(
+		"must select one of the Nodes that can be backends at least (there are %d: %s); until then the load balancer keeps the ones it has. If it is to have none, set %s: \"true\"",
+		len(b.NotSelected), names(b.NotSelected), annotation.AllowEmptyBackends)}}
 }
 
 // Eligible are the droplets of all Nodes that may be backends at all: sorted and

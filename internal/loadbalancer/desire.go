@@ -25,7 +25,7 @@ type Inputs struct {
 func Desire(svc *v1.Service, spec annotation.Spec, in Inputs) (Desired, []annotation.Problem) {
 	defaults := defaultsOf(svc)
 	s := Settings{
-		Name:                         nameOf(svc, spec),
+		Name:                         cmp.Or(spec.Name, in.Cluster.Names.Name(svc), DefaultName(svc)),
 		Type:                         spec.Type,
 		Network:                      cmp.Or(spec.Network, annotation.NetworkExternal),
 		Region:                       in.Cluster.Region,
@@ -46,7 +46,11 @@ func Desire(svc *v1.Service, spec annotation.Spec, in Inputs) (Desired, []annota
 		s.StickySessions = stickySessions(spec.StickySessions)
 		s.RedirectHTTPToHTTPS = spec.RedirectHTTPToHTTPS
 		s.EnableProxyProtocol = spec.EnableProxyProtocol
+		s.TLSCipherPolicy = spec.TLSCipherPolicy
 		s.EnableBackendKeepalive = spec.EnableBackendKeepalive
+	}
+	if spec.AllowClusterNodes && len(spec.AllowRules) > 0 {
+		s.AllowRules = slices.Concat(spec.AllowRules, in.Backends.Sources)
 	}
 	var problems, more []annotation.Problem
 	s.ForwardingRules, problems = forwardingRules(svc, spec, in.CertificateID)
@@ -56,7 +60,7 @@ func Desire(svc *v1.Service, spec annotation.Spec, in Inputs) (Desired, []annota
 	s.StackAutomatic = spec.NetworkStack == ""
 	problems = append(problems, more...)
 	problems = append(problems, checkSettings(s)...)
-	return Desired{Settings: s.Normalized(), Tags: append(ClusterTags(in.Cluster), ServiceTag(svc))}, problems
+	return Desired{Settings: s.Normalized(), ProjectID: spec.ProjectID, Tags: append(ClusterTags(in.Cluster), ServiceTag(svc))}, problems
 }
 
 // checkSettings finds settings that don't go together.
@@ -101,10 +105,6 @@ const maxDefaultName = 32
 func DefaultName(svc *v1.Service) string {
 	name := "a" + strings.ReplaceAll(string(svc.UID), "-", "")
 	return name[:min(len(name), maxDefaultName)]
-}
-
-func nameOf(svc *v1.Service, spec annotation.Spec) string {
-	return cmp.Or(spec.Name, DefaultName(svc))
 }
 
 // ServiceTag marks the load balancer of one Service from its creation on, so

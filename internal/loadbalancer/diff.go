@@ -52,6 +52,9 @@ func Diff(desired, actual Settings) []Change {
 	d.scalar(ChangeSettings, FieldBackendKeepalive, actual.EnableBackendKeepalive, desired.EnableBackendKeepalive)
 	d.scalar(ChangeSettings, FieldDisableDNSRecords, actual.DisableLetsEncryptDNSRecords, desired.DisableLetsEncryptDNSRecords)
 	d.scalar(ChangeSettings, FieldHTTPIdleTimeout, seconds(actual.HTTPIdleTimeoutSeconds), seconds(desired.HTTPIdleTimeoutSeconds))
+	if desired.TLSCipherPolicy != "" {
+		d.scalar(ChangeSettings, FieldTLSCipherPolicy, actual.TLSCipherPolicy, desired.TLSCipherPolicy)
+	}
 	d.set(FieldAllowedSources, desired.AllowRules, actual.AllowRules)
 	d.set(FieldDeniedSources, desired.DenyRules, actual.DenyRules)
 	d.backends(desired, actual)

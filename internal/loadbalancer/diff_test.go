@@ -11,6 +11,7 @@ import (
 // full is a desired state in which every field has a value.
 func full(t *testing.T) Settings {
 	return desire(t, service("80:30080", "443:30443"), regional(httpPorts(80), withCertificate, func(s *annotation.Spec) {
+		s.TLSCipherPolicy = annotation.CiphersStrong
 		s.NetworkStack, s.IP, s.SubnetUUID = annotation.StackIPv4, "203.0.113.9", "subnet-1"
 		s.AllowRules, s.DenyRules = []string{"ip:192.0.2.1"}, []string{"ip:192.0.2.9"}
 	})).Settings
@@ -59,6 +60,7 @@ var differences = []struct {
 	{"keepalive", func(s *Settings) { s.EnableBackendKeepalive = true }, FieldBackendKeepalive, ChangeSettings, "backend keepalive true -> false"},
 	{"DNS records", func(s *Settings) { s.DisableLetsEncryptDNSRecords = true }, FieldDisableDNSRecords, ChangeSettings, "disable Let's Encrypt DNS records true -> false"},
 	{"idle timeout", func(s *Settings) { s.HTTPIdleTimeoutSeconds = 120 }, FieldHTTPIdleTimeout, ChangeSettings, "HTTP idle timeout 120s -> 60s"},
+	{"ciphers", func(s *Settings) { s.TLSCipherPolicy = "DEFAULT" }, FieldTLSCipherPolicy, ChangeSettings, "TLS cipher policy DEFAULT -> STRONG"},
 	{"allowed sources", func(s *Settings) { s.AllowRules = []string{"cidr:10.0.0.0/8"} }, FieldAllowedSources, ChangeSettings, "allowed sources +ip:192.0.2.1 -cidr:10.0.0.0/8"},
 	{"denied sources", func(s *Settings) { s.DenyRules = nil }, FieldDeniedSources, ChangeSettings, "denied sources +ip:192.0.2.9"},
 	{"backends by tag", func(s *Settings) { s.Tag = "k8s:c1" }, FieldTag, ChangeSettings, "backends' tag k8s:c1 -> none"},
@@ -132,6 +134,7 @@ func TestNoDifference(t *testing.T) {
 		{"what is chosen at creation, when nobody asks for it",
 			func(s *Settings) { s.StackAutomatic, s.VPC, s.SubnetUUID, s.IP = true, "", "", "" },
 			func(s *Settings) { s.NetworkStack = "DUALSTACK" }},
+		{"ciphers that nobody asks for", func(s *Settings) { s.TLSCipherPolicy = "" }, func(*Settings) {}},
 		{"an address that isn't shown yet", func(*Settings) {}, func(s *Settings) { s.IP = "" }},
 		{"the name of the size", func(s *Settings) { s.SizeSlug = "lb-small" }, func(*Settings) {}},
 		{"droplets that a tag chooses", func(s *Settings) { s.Tag = "k8s:c1" }, func(s *Settings) { s.Tag, s.DropletIDs = "k8s:c1", []int{1, 7} }},

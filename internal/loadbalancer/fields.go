@@ -20,6 +20,7 @@ const (
 	FieldBackendKeepalive  = "backend keepalive"
 	FieldDisableDNSRecords = "disable Let's Encrypt DNS records"
 	FieldHTTPIdleTimeout   = "HTTP idle timeout"
+	FieldTLSCipherPolicy   = "TLS cipher policy"
 	FieldAllowedSources    = "allowed sources"
 	FieldDeniedSources     = "denied sources"
 	FieldTag               = "backends' tag"
@@ -58,6 +59,7 @@ var takers = map[string]func(to, from *Settings){
 		to.DisableLetsEncryptDNSRecords = from.DisableLetsEncryptDNSRecords
 	},
 	FieldHTTPIdleTimeout: func(to, from *Settings) { to.HTTPIdleTimeoutSeconds = from.HTTPIdleTimeoutSeconds },
+	FieldTLSCipherPolicy: func(to, from *Settings) { to.TLSCipherPolicy = from.TLSCipherPolicy },
 	FieldAllowedSources:  func(to, from *Settings) { to.AllowRules = from.AllowRules },
 	FieldDeniedSources:   func(to, from *Settings) { to.DenyRules = from.DenyRules },
 	FieldTag:             func(to, from *Settings) { to.Tag = from.Tag },

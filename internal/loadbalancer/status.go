@@ -1,6 +1,7 @@
 package loadbalancer
 
 import (
+	"cmp"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -19,11 +20,13 @@ import (
 //
 // The mode is always set: the API server would set it otherwise, and the
 // framework would then write the status anew at each sync.
-func Status(svc *v1.Service, s Settings, hostname string, addresses []string) (status *v1.LoadBalancerStatus, ok bool) {
+//
+// mode is VIP or Proxy, or empty for the one that fits the settings.
+func Status(svc *v1.Service, s Settings, hostname, mode string, addresses []string) (status *v1.LoadBalancerStatus, ok bool) {
 	status = &v1.LoadBalancerStatus{}
 	for _, address := range addresses {
 		if address != "" {
-			status.Ingress = append(status.Ingress, v1.LoadBalancerIngress{IP: address, IPMode: new(ipMode(s)), Hostname: hostname})
+			status.Ingress = append(status.Ingress, v1.LoadBalancerIngress{IP: address, IPMode: new(cmp.Or(v1.LoadBalancerIPMode(mode), ipMode(s))), Hostname: hostname})
 		}
 	}
 	if len(status.Ingress) == 0 {

@@ -38,7 +38,7 @@ func TestStatus(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			status, ok := Status(service("80"), test.settings, test.hostname, test.addresses)
+			status, ok := Status(service("80"), test.settings, test.hostname, "", test.addresses)
 			if !ok {
 				t.Fatal("no status")
 			}
@@ -53,12 +53,12 @@ func TestStatusStaysWhileThereIsNoAddress(t *testing.T) {
 	svc := service("80")
 	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "203.0.113.1", IPMode: new(v1.LoadBalancerIPModeVIP)}}
 	for _, hostname := range []string{"", "web.example.com"} {
-		status, ok := Status(svc, Settings{}, hostname, []string{"", ""})
+		status, ok := Status(svc, Settings{}, hostname, "", []string{"", ""})
 		if diff := cmp.Diff(&svc.Status.LoadBalancer, status); ok || diff != "" {
 			t.Errorf("ok %t: %s", ok, diff)
 		}
 	}
-	if status, ok := Status(service("80"), Settings{}, "", nil); ok || len(status.Ingress) > 0 {
+	if status, ok := Status(service("80"), Settings{}, "", "", nil); ok || len(status.Ingress) > 0 {
 		t.Errorf("a new Service's status is %v", status)
 	}
 }

@@ -97,6 +97,10 @@ type Settings struct {
 	DisableLetsEncryptDNSRecords bool
 	HTTPIdleTimeoutSeconds       int
 
+	// TLSCipherPolicy is annotation.CiphersDefault or CiphersStrong. Empty in a
+	// desired state: whatever it is.
+	TLSCipherPolicy string
+
 	// AllowRules and DenyRules are in the normal form of
 	// annotation.NormalizeSource.
 	AllowRules, DenyRules []string
@@ -126,6 +130,9 @@ func (s StickySessions) String() string {
 // Desired is what a Service's load balancer must be.
 type Desired struct {
 	Settings
+	// ProjectID is the project in which the load balancer is created; empty: the
+	// account's default. One that exists may be in any.
+	ProjectID string
 	// Tags are put on the load balancer when it is created.
 	Tags []string
 }
@@ -142,4 +149,6 @@ type Cluster struct {
 	// HealthCheck is for Services of the traffic policy Cluster that don't
 	// override it. The zero value asks kube-proxy.
 	HealthCheck DefaultHealthCheck
+	// Names gives load balancers names whose Services give them none.
+	Names NameTemplate
 }

@@ -24,7 +24,6 @@ func (r *Reconciler) syncAgain(ctx context.Context, key types.NamespacedName) {
 		return // gone, or the framework's to clean up
 	}
 	logger := klog.FromContext(ctx).WithValues("service", key)
-	ctx = klog.NewContext(ctx, logger)
 	status, err := r.ensureAgain(ctx, svc)
 	if err == nil {
 		r.settled(svc)

@@ -35,7 +35,7 @@ func (r *Reconciler) readBackends(ctx context.Context, w *work, since time.Time)
 	}
 	w.candidates, w.waiting = make([]loadbalancer.Candidate, 0, len(nodes)), false
 	for _, node := range nodes {
-		candidate := loadbalancer.Candidate{Node: node.Name, DropletID: ids[node.Name], Excluded: exclusion(node)}
+		candidate := loadbalancer.Candidate{Node: node.Name, DropletID: ids[node.Name], Excluded: exclusion(node), Labels: node.Labels}
 		ready := true
 		if candidate.Excluded == "" {
 			if ready, err = r.fill(ctx, w, node, &candidate, all, since); err != nil {
@@ -96,6 +96,7 @@ func (r *Reconciler) fill(ctx context.Context, w *work, node *v1.Node, c *loadba
 	case err != nil:
 		return false, err
 	}
+	c.Public, c.Private = slices.Concat(droplet.PublicIPv4, droplet.PublicIPv6), droplet.PrivateIPv4
 	c.PublicIPv4, c.PublicIPv6 = len(droplet.PublicIPv4) > 0, len(droplet.PublicIPv6) > 0
 	if !droplet.HasAddress() {
 		c.Excluded = fmt.Sprintf("its droplet %d has no address yet", c.DropletID)

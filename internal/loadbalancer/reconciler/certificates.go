@@ -167,6 +167,9 @@ func (r *Reconciler) certificateByID(ctx context.Context, w *work, current strin
 			return "", nil, err
 		}
 		if err == nil && present.Type == typeLetsEncrypt && (missing || present.Name == named.Name) {
+			if w.spec.DryRun {
+				return current, nil, nil
+			}
 			return current, nil, r.followCertificate(ctx, w.svc, id, present)
 		}
 	}

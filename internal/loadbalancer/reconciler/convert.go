@@ -28,6 +28,7 @@ func settingsOf(lb *godo.LoadBalancer) loadbalancer.Settings {
 		EnableProxyProtocol:    lb.EnableProxyProtocol,
 		EnableBackendKeepalive: lb.EnableBackendKeepalive,
 		HTTPIdleTimeoutSeconds: loadbalancer.DefaultHTTPIdleTimeoutSeconds,
+		TLSCipherPolicy:        cmp.Or(strings.ToUpper(lb.TLSCipherPolicy), annotation.CiphersDefault),
 		DropletIDs:             lb.DropletIDs,
 		Tag:                    lb.Tag,
 	}
@@ -94,7 +95,7 @@ func normalizeSources(sources []string) []string {
 func createRequest(d loadbalancer.Desired) *godo.LoadBalancerRequest {
 	r := &godo.LoadBalancerRequest{
 		Type: d.Type, Network: d.Network, NetworkStack: d.NetworkStack,
-		Region: d.Region, VPCUUID: d.VPC, VPCSubnetUUID: d.SubnetUUID, IP: d.IP, Tags: d.Tags,
+		Region: d.Region, VPCUUID: d.VPC, VPCSubnetUUID: d.SubnetUUID, IP: d.IP, Tags: d.Tags, ProjectID: d.ProjectID,
 	}
 	fill(r, d.Settings)
 	return r
@@ -144,6 +145,9 @@ func fill(r *godo.LoadBalancerRequest, s loadbalancer.Settings) {
 	r.EnableBackendKeepalive = s.EnableBackendKeepalive
 	r.DisableLetsEncryptDNSRecords = new(s.DisableLetsEncryptDNSRecords)
 	r.HTTPIdleTimeoutSeconds = new(uint64(s.HTTPIdleTimeoutSeconds))
+	if s.TLSCipherPolicy != "" {
+		r.TLSCipherPolicy = s.TLSCipherPolicy
+	}
 	r.Firewall = nil
 	if len(s.AllowRules)+len(s.DenyRules) > 0 {
 		r.Firewall = &godo.LBFirewall{Allow: s.AllowRules, Deny: s.DenyRules}

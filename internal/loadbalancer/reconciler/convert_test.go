@@ -27,7 +27,7 @@ func clientOf(t *testing.T, sim *simulator.Simulator) *godo.Client {
 func TestSettingsOfSurviveWhatTheAPILeavesOut(t *testing.T) {
 	want := loadbalancer.Settings{
 		Type: "REGIONAL", Network: "EXTERNAL", NetworkStack: "IPV4", SizeUnit: 1,
-		StickySessions: loadbalancer.StickySessions{Type: "none"}, HTTPIdleTimeoutSeconds: 60,
+		StickySessions: loadbalancer.StickySessions{Type: "none"}, HTTPIdleTimeoutSeconds: 60, TLSCipherPolicy: "DEFAULT",
 	}
 	if diff := cmp.Diff(want, settingsOf(&godo.LoadBalancer{})); diff != "" {
 		t.Error(diff)
@@ -47,7 +47,7 @@ func TestSettingsOfReadsEveryField(t *testing.T) {
 			HealthyThreshold: 4, UnhealthyThreshold: 2, ProxyProtocol: new(false),
 		},
 		StickySessions:      &godo.StickySessions{Type: "cookies", CookieName: "LB", CookieTtlSeconds: 300},
-		RedirectHttpToHttps: true, EnableProxyProtocol: true, EnableBackendKeepalive: true,
+		RedirectHttpToHttps: true, EnableProxyProtocol: true, EnableBackendKeepalive: true, TLSCipherPolicy: "strong",
 		DisableLetsEncryptDNSRecords: new(true), HTTPIdleTimeoutSeconds: new(uint64(120)),
 		Firewall:   &godo.LBFirewall{Allow: []string{"cidr:203.0.113.7/32", "cidr:10.1.2.3/8", "ip:203.0.113.7"}, Deny: []string{"what is this"}},
 		DropletIDs: []int{3, 1, 3}, Tag: "k8s:c1",
@@ -67,7 +67,7 @@ func TestSettingsOfReadsEveryField(t *testing.T) {
 		RedirectHTTPToHTTPS: true, EnableProxyProtocol: true, EnableBackendKeepalive: true,
 		DisableLetsEncryptDNSRecords: true, HTTPIdleTimeoutSeconds: 120,
 		AllowRules: normalForms(t, "cidr:10.1.2.3/8", "ip:203.0.113.7"), DenyRules: []string{"what is this"},
-		DropletIDs: []int{1, 3}, Tag: "k8s:c1",
+		DropletIDs: []int{1, 3}, Tag: "k8s:c1", TLSCipherPolicy: "STRONG",
 	}
 	if diff := cmp.Diff(want, settingsOf(lb)); diff != "" {
 		t.Error(diff)
@@ -148,7 +148,9 @@ func TestUpdateRequestCarriesOverWhatOthersSet(t *testing.T) {
 		}
 	}
 	lb := read()
-	r := updateRequest(lb, loadbalancer.Desired{Settings: webSettings()})
+	settings := webSettings()
+	settings.TLSCipherPolicy = "" // nobody asks for any
+	r := updateRequest(lb, loadbalancer.Desired{Settings: settings})
 	if diff := cmp.Diff(read(), lb); diff != "" {
 		t.Errorf("the load balancer that was read has changed: %s", diff)
 	}

@@ -83,7 +83,9 @@ func (r *Reconciler) splitDrift(svc *v1.Service, id string, desired loadbalancer
 func (r *Reconciler) waitsForPeace(w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired, changes []loadbalancer.Change) bool {
 	asked, foreign := r.splitDrift(w.svc, lb.ID, desired.Settings, changes)
 	if len(foreign) == 0 {
-		r.note(w.svc, func(m *memory) { m.drift = "" })
+		if w.spec.Drift != annotation.DriftReport {
+			r.note(w.svc, func(m *memory) { m.drift = "" })
+		}
 		return false
 	}
 	what := loadbalancer.Describe(foreign)
@@ -102,6 +104,7 @@ func (r *Reconciler) waitsForPeace(w *work, lb *godo.LoadBalancer, desired loadb
 // tellReverted tells what somebody else had changed and is put back now.
 func (r *Reconciler) tellReverted(ctx context.Context, w *work, lb *godo.LoadBalancer, changes []loadbalancer.Change) {
 	what := loadbalancer.Describe(changes)
+	r.book.Changed(w.svc, "put back: "+what)
 	klog.FromContext(ctx).Info("Put load balancer back", "service", klog.KObj(w.svc), "id", lb.ID, "name", lb.Name, "changes", what)
 	message := fmt.Sprintf("Somebody else changed load balancer %s (%s), and it was put back: %s.", lb.Name, lb.ID, what)
 	if deciders := loadbalancer.Deciders(changes); len(deciders) > 0 {

@@ -58,7 +58,7 @@ type work struct {
 	held, wrote bool
 }
 
-func (r *Reconciler) ensure(ctx context.Context, svc *v1.Service) (*v1.LoadBalancerStatus, error) {
+func (r *Reconciler) sync(ctx context.Context, svc *v1.Service) (*v1.LoadBalancerStatus, error) {
 	spec, problems := annotation.Parse(svc, r.defaults)
 	if spec.Disowned {
 		r.tellDisowned(svc)
@@ -75,20 +75,37 @@ func (r *Reconciler) ensure(ctx context.Context, svc *v1.Service) (*v1.LoadBalan
 	if w.waiting {
 		r.again.after(keyOf(svc), youngAgain)
 	}
-	r.syncTarget(ctx, w)
+	if !spec.DryRun {
+		if err := r.performs(ctx, svc); err != nil {
+			return nil, err
+		}
+		r.syncTarget(ctx, w)
+	}
 	lb, err := r.locate(ctx, svc, spec, snapshotAge)
 	if err != nil {
 		return nil, err
 	}
+	if lb != nil && spec.Manage == annotation.ManageBackends && lb.ID != spec.LoadBalancerID {
+		lb = nil // the Service names another one
+	}
 	if lb != nil {
 		problems = r.know(w, lb)
 	}
+	beyond, err := r.checkLimits(w, lb)
+	if err != nil {
+		return nil, err
+	}
+	problems = append(problems, beyond...)
 	r.warn(svc, w.spec)
 	desired, more, err := r.desire(ctx, w, lb)
 	if err != nil {
 		return nil, err
 	}
-	if problems = append(loadbalancer.Effective(w.spec, problems), more...); len(problems) > 0 {
+	problems = append(loadbalancer.Effective(w.spec, problems), more...)
+	if w.spec.DryRun {
+		return r.rehearse(ctx, w, lb, desired, problems)
+	}
+	if len(problems) > 0 {
 		return nil, r.keepBackends(ctx, w, lb, &invalidError{problems})
 	}
 	if lb, err = r.make(ctx, w, lb, desired); err != nil {
@@ -112,6 +129,9 @@ func (r *Reconciler) know(w *work, lb *godo.LoadBalancer) []annotation.Problem {
 	defaults := r.defaults.Existing(typeOf(lb), settingsOf(lb).Network)
 	var problems []annotation.Problem
 	w.spec, problems = annotation.Parse(w.svc, defaults)
+	if w.spec.Manage == annotation.ManageBackends {
+		w.spec.Type, w.spec.Network = typeOf(lb), settingsOf(lb).Network
+	}
 	r.meet(w, lb)
 	if w.taken {
 		problems = append(problems, loadbalancer.CheckTakeOver(lb.ID, settingsOf(lb), w.cluster)...)
@@ -137,6 +157,9 @@ func (r *Reconciler) warn(svc *v1.Service, spec annotation.Spec) {
 // desire computes the load balancer that the Service wants. lb is the one that
 // exists, or nil.
 func (r *Reconciler) desire(ctx context.Context, w *work, lb *godo.LoadBalancer) (loadbalancer.Desired, []annotation.Problem, error) {
+	if w.spec.Manage == annotation.ManageBackends && lb != nil {
+		return r.desireBackends(w, lb)
+	}
 	certificate, problems, err := r.resolveCertificate(ctx, w, lb)
 	if err != nil {
 		return loadbalancer.Desired{}, nil, err
@@ -147,12 +170,18 @@ func (r *Reconciler) desire(ctx context.Context, w *work, lb *godo.LoadBalancer)
 	}
 	backends := loadbalancer.SelectBackends(w.spec, actualStack, w.candidates)
 	desired, more := loadbalancer.Desire(w.svc, w.spec, loadbalancer.Inputs{Backends: backends, Cluster: w.cluster, CertificateID: certificate})
-	if r.keptName(w.svc, w.spec, lb) {
-		desired.Name = lb.Name
+	if desired.Name, err = r.name(ctx, w, lb, desired.Name); err != nil {
+		return loadbalancer.Desired{}, nil, err
+	}
+	if r.askedForCiphers(w, lb) {
+		desired.TLSCipherPolicy = annotation.CiphersDefault
 	}
 	if len(problems) > 0 {
 		// What else Desire finds follows from the certificate.
 		return desired, problems, nil
+	}
+	if lb != nil && len(lb.DropletIDs) > 0 {
+		more = append(more, backends.SelectorProblem(w.spec)...)
 	}
 	r.tellBackends(w.svc, backends)
 	r.aim(w, lb, &desired)
@@ -163,6 +192,9 @@ func (r *Reconciler) desire(ctx context.Context, w *work, lb *godo.LoadBalancer)
 // or a new one.
 func (r *Reconciler) make(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) (*godo.LoadBalancer, error) {
 	if lb == nil {
+		if w.spec.Manage == annotation.ManageBackends {
+			return nil, &missingError{w.spec.LoadBalancerID}
+		}
 		if err := r.vouchForMissing(ctx, w.svc, w.spec); err != nil {
 			return nil, err
 		}
@@ -208,6 +240,7 @@ func (r *Reconciler) create(ctx context.Context, svc *v1.Service, desired loadba
 	r.setID(svc, lb.ID)
 	r.setDoubt(svc, false)
 	r.note(svc, func(m *memory) { m.agreed, m.contact = agreement{id: lb.ID}, contact{} })
+	r.book.Changed(svc, "created")
 	klog.FromContext(ctx).Info("Created load balancer", "service", klog.KObj(svc), "id", lb.ID, "name", lb.Name)
 	r.recorder.Tell(svc, events.LoadBalancerCreated, fmt.Sprintf("Created load balancer %s (%s).", lb.Name, lb.ID))
 	return lb, nil
@@ -247,7 +280,7 @@ func oldAddresses(svc *v1.Service) string {
 // status is what the Service's status is to show. DNS records hang on it, so it
 // stays as it is while the API shows no address.
 func (r *Reconciler) status(svc *v1.Service, spec annotation.Spec, lb *godo.LoadBalancer) *v1.LoadBalancerStatus {
-	status, _ := loadbalancer.Status(svc, settingsOf(lb), spec.Hostname, addressesOf(lb))
+	status, _ := loadbalancer.Status(svc, settingsOf(lb), spec.Hostname, spec.IPMode, addressesOf(lb))
 	return status
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/digitalocean/godo"
 	v1 "k8s.io/api/core/v1"
+
+	"digitalocean-cloud-controller-manager/internal/annotation"
 )
 
 // erroredError is a load balancer that DigitalOcean failed to make.
@@ -43,7 +45,7 @@ const (
 // that the next sync makes another: at first soon, then after longer and longer.
 func (r *Reconciler) replaceErrored(ctx context.Context, w *work, lb *godo.LoadBalancer) error {
 	svc := w.svc
-	if len(svc.Status.LoadBalancer.Ingress) > 0 || !isOwn(svc, lb) {
+	if len(svc.Status.LoadBalancer.Ingress) > 0 || !isOwn(svc, lb) || w.spec.Manage == annotation.ManageBackends {
 		return &erroredError{id: lb.ID, name: lb.Name, wait: erroredAgain}
 	}
 	if wait := r.untilReplace(svc, lb.ID); wait > 0 {

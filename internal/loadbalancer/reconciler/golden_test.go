@@ -67,10 +67,14 @@ func readCase(t *testing.T, folder string) *goldenCase {
 		PublicIPv4 bool   `json:"publicIPv4"`
 		PublicIPv6 bool   `json:"publicIPv6"`
 		Excluded   string `json:"excluded"`
+
+		Labels map[string]string `json:"labels"`
 	}
 	readYAML(t, filepath.Join(folder, "nodes.yaml"), &nodes)
 	for _, n := range nodes {
-		c.nodes = append(c.nodes, loadbalancer.Candidate(n))
+		c.nodes = append(c.nodes, loadbalancer.Candidate{
+			Node: n.Node, DropletID: n.DropletID, PublicIPv4: n.PublicIPv4, PublicIPv6: n.PublicIPv6, Excluded: n.Excluded, Labels: n.Labels,
+		})
 	}
 	before := filepath.Join(folder, "before.yaml")
 	if _, err := os.Stat(before); !errors.Is(err, fs.ErrNotExist) {
@@ -174,6 +178,9 @@ func (c *goldenCase) decide(svc *v1.Service, lb *godo.LoadBalancer) (loadbalance
 		in.CertificateID = certificatesOfGolden[spec.CertificateName]
 	}
 	desired, more := loadbalancer.Desire(svc, spec, in)
+	if lb != nil && len(lb.DropletIDs) > 0 {
+		more = append(more, backends.SelectorProblem(spec)...)
+	}
 	return desired, backends, append(problems, more...)
 }
 

@@ -32,8 +32,14 @@ func (r *Reconciler) locate(ctx context.Context, svc *v1.Service, spec annotatio
 		lb, err := r.get(ctx, id, maxAge, r.allIDs)
 		if err == nil {
 			if owner := r.ownerBefore(svc, lb); owner != nil {
-				foreign = &foreignError{id, owner}
+				foreign = &foreignError{id: id, owner: owner}
 				continue
+			}
+			if err := r.mayTake(svc, lb); isForeign(err) {
+				foreign = err
+				continue
+			} else if err != nil {
+				return nil, err
 			}
 			r.setID(svc, lb.ID)
 			return lb, nil
@@ -100,7 +106,7 @@ func (r *Reconciler) ownerBefore(svc *v1.Service, lb *godo.LoadBalancer) *v1.Ser
 			return other
 		}
 		claims := other.Annotations[annotation.LoadBalancerID] == lb.ID || r.id(other) == lb.ID
-		if claims && isOlder(other, svc) && (oldest == nil || isOlder(other, oldest)) {
+		if claims && !isForeign(r.mayTake(other, lb)) && isOlder(other, svc) && (oldest == nil || isOlder(other, oldest)) {
 			oldest = other
 		}
 	}
@@ -217,6 +223,7 @@ func (r *Reconciler) delete(ctx context.Context, svc *v1.Service, spec annotatio
 	}
 	r.balancers.Deleted(lb.ID)
 	r.setID(svc, "")
+	r.book.Changed(svc, "deleted "+lb.ID)
 	klog.FromContext(ctx).Info("Deleted load balancer", "service", klog.KObj(svc), "id", lb.ID, "name", lb.Name)
 	for _, reason := range []events.Reason{events.LoadBalancerCreated, events.LoadBalancerUpdated} {
 		r.recorder.Forget(svc, reason)

@@ -25,6 +25,7 @@ import (
 	"digitalocean-cloud-controller-manager/internal/events"
 	"digitalocean-cloud-controller-manager/internal/inventory"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
+	"digitalocean-cloud-controller-manager/internal/state"
 )
 
 // LoadBalancerAPI is the part of DigitalOcean's API that is written to.
@@ -45,13 +46,17 @@ type Reconciler struct {
 	balancers    *inventory.LoadBalancers
 	droplets     *inventory.Droplets
 	certificates *certificates
+	tags         TagAPI
 	kube         kubernetes.Interface
 	services     corelisters.ServiceLister
 	nodes        corelisters.NodeLister
 	recorder     *events.Recorder
 	metrics      *Metrics
-	defaults     annotation.Defaults
-	clock        clock.WithTicker
+	// book and process are told what is found and done; nil: nobody is.
+	book     *state.Book
+	process  *state.Metrics
+	defaults annotation.Defaults
+	clock    clock.WithTicker
 	// cluster tells what all Services share. It fails while the region isn't
 	// known yet.
 	cluster func() (loadbalancer.Cluster, error)
@@ -84,6 +89,8 @@ type Reconciler struct {
 	period time.Duration
 	// strict keeps a load balancer that is gone from being replaced.
 	strict bool
+	limits Limits
+	crowd  crowd
 }
 
 var _ cloudprovider.LoadBalancer = (*Reconciler)(nil)
@@ -93,15 +100,20 @@ type Options struct {
 	API          LoadBalancerAPI
 	Balancers    *inventory.LoadBalancers
 	Certificates CertificateAPI
-	Droplets     *inventory.Droplets
-	Kube         kubernetes.Interface
-	Services     corelisters.ServiceLister
-	Nodes        corelisters.NodeLister
-	Recorder     *events.Recorder
-	Metrics      *Metrics
-	Defaults     annotation.Defaults
-	Cluster      func() (loadbalancer.Cluster, error)
-	Clock        clock.WithTicker
+	// Tags takes the cluster's mark off load balancers that are kept when their
+	// Service goes; nil: they keep it, and are told of as orphans.
+	Tags     TagAPI
+	Droplets *inventory.Droplets
+	Kube     kubernetes.Interface
+	Services corelisters.ServiceLister
+	Nodes    corelisters.NodeLister
+	Recorder *events.Recorder
+	Metrics  *Metrics
+	Book     *state.Book
+	Process  *state.Metrics
+	Defaults annotation.Defaults
+	Cluster  func() (loadbalancer.Cluster, error)
+	Clock    clock.WithTicker
 	// DriftPeriod is how long a load balancer that is met for the first time and
 	// differs from its Service is left as it is, and how long a status that
 	// somebody else overwrites. Zero: [DefaultDriftPeriod], also where drift is
@@ -114,6 +126,8 @@ type Options struct {
 	// Target is the tag that load balancers may target. The zero value: they
 	// list droplets.
 	Target Target
+	// Limits are what Services may ask for. The zero value: everything.
+	Limits Limits
 }
 
 // lockBuckets is how many Services are worked on at once at most; two that
@@ -125,12 +139,14 @@ func New(o Options) *Reconciler {
 	r := &Reconciler{
 		api: o.API, balancers: o.Balancers, droplets: o.Droplets,
 		certificates: newCertificates(o.Certificates, o.Clock),
+		tags:         o.Tags,
 		kube:         o.Kube, services: o.Services, nodes: o.Nodes, recorder: o.Recorder, metrics: o.Metrics,
+		book: o.Book, process: o.Process,
 		defaults: o.Defaults, clock: o.Clock, cluster: o.Cluster,
 		locks: keymutex.NewHashed(lockBuckets),
 		ids:   map[types.UID]string{}, doubts: map[types.UID]bool{},
 		failures: map[types.UID]failure{}, busy: map[types.UID]time.Time{}, memories: map[types.UID]*memory{},
-		period: cmp.Or(o.DriftPeriod, DefaultDriftPeriod), strict: o.KeepMissing, target: o.Target,
+		period: cmp.Or(o.DriftPeriod, DefaultDriftPeriod), strict: o.KeepMissing, target: o.Target, limits: o.Limits,
 	}
 	r.again = newQueue(o.Clock, r.syncAgain)
 	return r
@@ -143,10 +159,8 @@ func (r *Reconciler) Run(ctx context.Context) { r.again.run(ctx) }
 // GetLoadBalancerName returns the name of the Service's load balancer.
 func (r *Reconciler) GetLoadBalancerName(_ context.Context, _ string, svc *v1.Service) string {
 	spec, _ := annotation.Parse(svc, r.defaults)
-	if spec.Name != "" {
-		return spec.Name
-	}
-	return loadbalancer.DefaultName(svc)
+	cluster, _ := r.cluster() // none while it isn't known: the name is for the log
+	return cmp.Or(spec.Name, cluster.Names.Name(svc), loadbalancer.DefaultName(svc))
 }
 
 // GetLoadBalancer tells whether the Service has a load balancer. False lets
@@ -238,7 +252,14 @@ func (r *Reconciler) EnsureLoadBalancerDeleted(ctx context.Context, _ string, sv
 		r.forget(svc)
 		return nil
 	}
-	if err := r.delete(ctx, svc, spec, lb); err != nil {
+	remove := func() error { return r.delete(ctx, svc, spec, lb) }
+	switch {
+	case spec.Manage == annotation.ManageBackends:
+		remove = func() error { return r.release(ctx, svc, spec, lb) }
+	case spec.RetainOnDelete:
+		remove = func() error { return r.retain(ctx, svc, lb) }
+	}
+	if err := remove(); err != nil {
 		_ = r.report(ctx, svc, err) // the framework waits as it likes
 		return err
 	}
@@ -280,6 +301,8 @@ func (r *Reconciler) settled(svc *v1.Service) {
 // forget drops what is remembered of a Service's load balancer.
 func (r *Reconciler) forget(svc *v1.Service) {
 	r.setID(svc, "")
+	r.book.Forget(svc.UID)
+	r.roomMade()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.doubts, svc.UID)

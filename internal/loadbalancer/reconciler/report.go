@@ -71,13 +71,19 @@ func (e *pendingError) Error() string {
 	return fmt.Sprintf("load balancer %s (%s) is being made by DigitalOcean, which usually takes 1 to 3 minutes", e.name, e.id)
 }
 
-// foreignError is a load balancer that the Service names and another one owns.
+// foreignError is a load balancer that the Service names and another one owns,
+// or that isn't the Service's where a limit forbids to take over others.
 type foreignError struct {
 	id    string
 	owner *v1.Service
+	// limit is set where owner is not.
+	limit string
 }
 
 func (e *foreignError) Error() string {
+	if e.owner == nil {
+		return fmt.Sprintf("load balancer %s was not made for this Service, and the limit %q of the manager's configuration forbids to take over another one", e.id, e.limit)
+	}
 	return fmt.Sprintf("load balancer %s belongs to the Service %s/%s", e.id, e.owner.Namespace, e.owner.Name)
 }
 

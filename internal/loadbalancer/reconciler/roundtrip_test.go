@@ -46,6 +46,7 @@ type world struct {
 	client      *godo.Client
 	cluster     loadbalancer.Cluster
 	subnet      string
+	project     string
 	certificate simulator.Certificate
 	candidates  []loadbalancer.Candidate
 }
@@ -57,6 +58,7 @@ func newWorld(t *testing.T, random *rand.Rand) *world {
 	w.client = clientOf(t, w.sim)
 	w.certificate = w.sim.AddCertificate(simulator.CertificateSpec{Name: "web"})
 	w.sim.AddBYOIPAddress("", ownAddress, "nyc3")
+	w.project = addProject(t, w.client, "other")
 	w.cluster = loadbalancer.Cluster{ID: "c1", Region: "nyc3"}
 	if coin(random) {
 		w.cluster.VPC = w.sim.AddVPC("", "cluster", "nyc3").ID
@@ -68,6 +70,15 @@ func newWorld(t *testing.T, random *rand.Rand) *world {
 		w.candidates = append(w.candidates, loadbalancer.Candidate{Node: d.Name, DropletID: d.ID, PublicIPv4: true, PublicIPv6: ipv6})
 	}
 	return w
+}
+
+func addProject(t *testing.T, client *godo.Client, name string) string {
+	t.Helper()
+	project, _, err := client.Projects.Create(t.Context(), &godo.CreateProjectRequest{Name: name, Purpose: "Web Application"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return project.ID
 }
 
 // addSubnet makes a subnet, for which the client library has no call.
@@ -112,7 +123,7 @@ func TestWhatIsAppliedIsNoDifference(t *testing.T) {
 			t.Fatalf("seed %d: create for %v: %v", seed, first.Annotations, err)
 		}
 		lb := w.agrees(t, seed, made.ID, desired)
-		edit := func(lb *simulator.LoadBalancer) { lb.TLSCipherPolicy = "STRONG" }
+		edit := func(lb *simulator.LoadBalancer) { lb.TLSCipherPolicy, lb.ProjectID = "STRONG", w.project }
 		if err := w.sim.EditLoadBalancer(lb.ID, edit); err != nil {
 			t.Fatal(err)
 		}
@@ -125,8 +136,9 @@ func TestWhatIsAppliedIsNoDifference(t *testing.T) {
 		if _, _, err := w.client.LoadBalancers.Update(ctx, made.ID, updateRequest(lb, desired)); err != nil {
 			t.Fatalf("seed %d: change from %v to %v: %v", seed, first.Annotations, second.Annotations, err)
 		}
-		if lb = w.agrees(t, seed, made.ID, desired); lb.TLSCipherPolicy != "STRONG" {
-			t.Errorf("seed %d: the TLS policy that someone set is %s", seed, lb.TLSCipherPolicy)
+		lb = w.agrees(t, seed, made.ID, desired)
+		if desired.TLSCipherPolicy == "" && lb.TLSCipherPolicy != "STRONG" || lb.ProjectID != w.project {
+			t.Errorf("seed %d: the TLS policy that someone set is %s, the project %s", seed, lb.TLSCipherPolicy, lb.ProjectID)
 		}
 	}
 }
@@ -290,6 +302,8 @@ func (g *generator) rest(svc *v1.Service) {
 	g.set("enable-proxy-protocol", "true", "false", "")
 	g.set("enable-backend-keepalive", "true", "false", "")
 	g.set("disable-lets-encrypt-dns-records", "true", "false", "")
+	g.set("tls-cipher-policy", "DEFAULT", "STRONG", "")
+	g.set("project-id", g.project)
 	g.set("http-idle-timeout-seconds", "30", "60", "600")
 	g.set("allow-rules", "ip:192.0.2.1", "cidr:192.0.2.1/32, ip:198.51.100.1", "cidr:10.0.0.0/8")
 	g.set("deny-rules", "ip:192.0.2.9", "cidr:192.0.2.0/24,cidr:192.0.2.0/24")

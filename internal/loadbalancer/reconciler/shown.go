@@ -39,6 +39,7 @@ func (r *Reconciler) show(w *work, lb *godo.LoadBalancer) *v1.LoadBalancerStatus
 	status := r.status(w.svc, w.spec, lb)
 	before := r.recall(w.svc).shown
 	switch {
+	case w.spec.IPMode != "": // the Service decides
 	case before.service != nil && isSameRequest(before.service, w.svc):
 		keepModes(status, before.status)
 	case before.service == nil && !w.wrote, w.held:
@@ -63,7 +64,7 @@ func keepModes(status, before *v1.LoadBalancerStatus) {
 }
 
 // writtenByUs are annotations that change without anybody editing the Service.
-var writtenByUs = []string{annotation.LoadBalancerID, annotation.Type, annotation.DefaultsVersion, annotation.CertificateID}
+var writtenByUs = []string{annotation.LoadBalancerID, annotation.Type, annotation.DefaultsVersion, annotation.CertificateID, annotation.Plan}
 
 // isSameRequest tells whether nobody edited the Service's specification or
 // annotations.

@@ -74,7 +74,7 @@ func (s *stand) start() {
 	nodes := corelisters.NewNodeLister(s.nodes)
 	o := Options{
 		API: client.LoadBalancers, Balancers: inventory.NewLoadBalancers(client.LoadBalancers, clock.RealClock{}),
-		Certificates: client.Certificates, Droplets: inventory.NewDroplets(client.Droplets, client.Account, instances.ClusterOf(nodes), clock.RealClock{}),
+		Certificates: client.Certificates, Tags: client.Tags, Droplets: inventory.NewDroplets(client.Droplets, client.Account, instances.ClusterOf(nodes), clock.RealClock{}),
 		Kube: s.kube, Services: corelisters.NewServiceLister(s.services), Nodes: nodes,
 		Recorder: events.NewRecorder(s.told, clock.RealClock{}), Clock: clock.RealClock{},
 		Defaults: annotation.Defaults{Type: annotation.TypeRegionalNetwork},

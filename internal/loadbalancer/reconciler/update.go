@@ -1,6 +1,7 @@
 package reconciler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/digitalocean/godo"
 	"k8s.io/klog/v2"
 
+	"digitalocean-cloud-controller-manager/internal/annotation"
 	"digitalocean-cloud-controller-manager/internal/doapi"
 	"digitalocean-cloud-controller-manager/internal/events"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
@@ -18,10 +20,12 @@ import (
 // update writes what differs, in one call: droplets alone by adding or
 // removing them, anything else by replacing the whole. What must wait is left.
 func (r *Reconciler) update(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) error {
-	lb, changes, err := r.compare(ctx, lb, desired)
+	lb, changes, left, err := r.compare(ctx, w, lb, desired)
 	if err != nil {
 		return err
 	}
+	r.compared(w.svc, slices.Concat(changes, left))
+	r.tellLeft(w, lb, left)
 	immutable := loadbalancer.Of(loadbalancer.ChangeImmutable, changes)
 	r.tellImmutable(w, immutable)
 	if isOfAnotherKind(immutable) {
@@ -48,16 +52,28 @@ func (r *Reconciler) update(ctx context.Context, w *work, lb *godo.LoadBalancer,
 // compare lists the differences. Where settings differ it starts from what the
 // API says now: a PUT replaces everything, so that nothing of others' is lost,
 // and nothing is written that is so already.
-func (r *Reconciler) compare(ctx context.Context, lb *godo.LoadBalancer, desired loadbalancer.Desired) (*godo.LoadBalancer, []loadbalancer.Change, error) {
-	changes := loadbalancer.Diff(desired.Settings, settingsOf(lb))
-	if len(loadbalancer.Of(loadbalancer.ChangeSettings, changes)) == 0 {
-		return lb, changes, nil
+func (r *Reconciler) compare(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) (_ *godo.LoadBalancer, changes, left []loadbalancer.Change, err error) {
+	changes, left = r.differences(w, lb, desired)
+	if len(loadbalancer.Of(loadbalancer.ChangeSettings, changes)) == 0 && !exchanges(desired, lb) {
+		return lb, changes, left, nil
 	}
-	fresh, err := r.get(ctx, lb.ID, 0, nil)
-	if err != nil {
-		return nil, nil, err
+	if lb, err = r.get(ctx, lb.ID, 0, nil); err != nil {
+		return nil, nil, nil, err
 	}
-	return fresh, loadbalancer.Diff(desired.Settings, settingsOf(fresh)), nil
+	changes, left = r.differences(w, lb, desired)
+	return lb, changes, left, nil
+}
+
+// differences are those that are to go, and those that are left.
+func (r *Reconciler) differences(w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) (changes, left []loadbalancer.Change) {
+	settings, left := r.heed(w, lb, desired.Settings)
+	return loadbalancer.Diff(settings, settingsOf(lb)), left
+}
+
+// exchanges tells whether droplets go and others come, which takes a PUT.
+func exchanges(desired loadbalancer.Desired, lb *godo.LoadBalancer) bool {
+	add, remove := loadbalancer.Split(desired.DropletIDs, lb.DropletIDs)
+	return desired.Tag == "" && len(add) > 0 && len(remove) > 0
 }
 
 // mutable are the changes that can be made, settings first.
@@ -70,7 +86,9 @@ func mutable(changes []loadbalancer.Change) []loadbalancer.Change {
 func (r *Reconciler) change(ctx context.Context, w *work, lb *godo.LoadBalancer, desired *loadbalancer.Desired) error {
 	var todo []loadbalancer.Change
 	err := r.withFreshBackends(ctx, w, lb, *desired, func(d loadbalancer.Desired) error {
-		*desired, todo = d, mutable(loadbalancer.Diff(d.Settings, settingsOf(lb)))
+		*desired = d // the Service's wish, whatever is left to others
+		d.Settings, _ = r.heed(w, lb, d.Settings)
+		todo = mutable(loadbalancer.Diff(d.Settings, settingsOf(lb)))
 		return r.apply(ctx, lb, d)
 	})
 	if doapi.IsNotFound(err) {
@@ -107,6 +125,7 @@ func (r *Reconciler) agree(ctx context.Context, w *work, lb *godo.LoadBalancer, 
 		m.agreed = agreement{id: lb.ID, settings: &desired.Settings, named: w.spec.Name != ""}
 		m.contact = contact{}
 	})
+	r.book.Agreed(w.svc)
 	r.recorder.Forget(w.svc, events.LoadBalancerFirstContact)
 	if !w.adopting {
 		return nil
@@ -117,6 +136,7 @@ func (r *Reconciler) agree(ctx context.Context, w *work, lb *godo.LoadBalancer, 
 
 func (r *Reconciler) tellChanged(ctx context.Context, w *work, lb *godo.LoadBalancer, changes []loadbalancer.Change) {
 	what := loadbalancer.Describe(changes)
+	r.book.Changed(w.svc, what)
 	klog.FromContext(ctx).Info("Changed load balancer", "service", klog.KObj(w.svc), "id", lb.ID, "name", lb.Name, "changes", what)
 	r.recorder.Tell(w.svc, events.LoadBalancerUpdated, "Changed load balancer "+lb.ID+": "+what+".")
 }
@@ -202,6 +222,13 @@ func isResizeRefusal(err error) bool {
 	return doapi.Classify(err) == doapi.ClassUser && strings.Contains(strings.ToLower(doapi.Message(err)), "resize")
 }
 
+// isFrozen tells whether it isn't known which Nodes are to be backends, so that
+// the load balancer keeps those that it has.
+func isFrozen(err error) bool {
+	var invalid *invalidError
+	return errors.As(err, &invalid) && slices.ContainsFunc(invalid.problems, func(p annotation.Problem) bool { return p.Field == annotation.NodeSelector })
+}
+
 // keepBackends brings the backends up to date of a load balancer whose settings
 // can't be as the Service asks, and touches nothing else. It returns why they
 // can't, which is more than what goes wrong with the backends.
@@ -209,15 +236,27 @@ func (r *Reconciler) keepBackends(ctx context.Context, w *work, lb *godo.LoadBal
 	if lb == nil || isPending(lb) || isErrored(lb) || lb.Tag != "" || w.adopting && w.taken {
 		return invalid
 	}
+	if isFrozen(invalid) {
+		return invalid
+	}
 	actual := settingsOf(lb)
 	spec := w.spec
 	spec.Type, spec.Network = actual.Type, actual.Network
 	backends := loadbalancer.SelectBackends(spec, actual.NetworkStack, w.candidates)
 	desired := loadbalancer.Desired{Settings: actual}
-	desired.DropletIDs = backends.DropletIDs
+	desired.DropletIDs = r.beside(w, lb, backends.DropletIDs)
 	changes := loadbalancer.Diff(desired.Settings, actual)
 	if len(changes) == 0 || len(backends.DropletIDs) == 0 {
 		return invalid
+	}
+	if exchanges(desired, lb) {
+		// The whole is written, and must be as it is now.
+		fresh, err := r.get(ctx, lb.ID, 0, nil)
+		if err != nil {
+			return cmp.Or(invalid, err)
+		}
+		lb, desired.Settings = fresh, settingsOf(fresh)
+		desired.DropletIDs = r.beside(w, lb, backends.DropletIDs)
 	}
 	if err := r.write(ctx, lb, desired); err != nil {
 		klog.FromContext(ctx).V(2).Info("Backends of an invalid Service can't be brought up to date", "id", lb.ID, "err", err)

@@ -1,0 +1,126 @@
+package reconciler
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+
+	"digitalocean-cloud-controller-manager/internal/annotation"
+	"digitalocean-cloud-controller-manager/internal/events"
+	"digitalocean-cloud-controller-manager/internal/loadbalancer"
+	"digitalocean-cloud-controller-manager/internal/targets"
+	"digitalocean-cloud-controller-manager/simulator"
+)
+
+// label sets labels of a Node, and tells the handler of Nodes.
+func (s *stand) label(name string, labels map[string]string) {
+	s.t.Helper()
+	object, exists, err := s.nodes.GetByKey(name)
+	if err != nil || !exists {
+		s.t.Fatalf("no Node %q: %v", name, err)
+	}
+	was := object.(*v1.Node)
+	is := was.DeepCopy()
+	is.Labels = labels
+	if err := s.nodes.Update(is); err != nil {
+		s.t.Fatal(err)
+	}
+	s.NodeHandler().OnUpdate(was, is)
+	s.later(2 * time.Second)
+}
+
+func (s *stand) wantDroplets(want ...int) {
+	s.t.Helper()
+	got := slices.Sorted(slices.Values(s.mine().DropletIDs))
+	if slices.Sort(want); !slices.Equal(got, want) {
+		s.t.Errorf("droplets %v, want %v", got, want)
+	}
+}
+
+var edge = map[string]string{"pool": "edge"}
+
+func TestASelectorChoosesBackendsAndLabelsActAtOnce(t *testing.T) {
+	inStand(t, nil, func(s *stand) {
+		a, b := s.addNode(simulator.DropletSpec{Name: "a"}), s.addNode(simulator.DropletSpec{Name: "b"})
+		s.label("a", edge)
+		before := s.ready(annotation.NodeSelector, "pool=edge")
+		s.wantDroplets(a.ID)
+		s.label("b", edge)
+		s.wantDroplets(a.ID, b.ID)
+		s.wantWrites("POST /v2/load_balancers/" + before.ID + "/droplets")
+		s.label("a", map[string]string{"pool": "web"})
+		s.wantDroplets(b.ID)
+		s.wantWrites("DELETE /v2/load_balancers/" + before.ID + "/droplets")
+		s.label("a", map[string]string{"pool": "web", "x": "y"})
+		s.wantCalls()
+		s.edit(annotation.NodeSelector, "")
+		if n := len(s.mine().DropletIDs); n != 3 {
+			s.t.Errorf("%d droplets without a selector", n)
+		}
+	})
+}
+
+func TestASelectorThatSelectsNothingKeepsTheLastBackends(t *testing.T) {
+	inStand(t, nil, func(s *stand) {
+		a := s.addNode(simulator.DropletSpec{Name: "a"})
+		s.label("a", edge)
+		s.ready(annotation.NodeSelector, "pool=edge")
+		s.label("a", nil)
+		s.wantDroplets(a.ID)
+		s.wantNews(annotation.AllowEmptyBackends, events.NoEligibleBackends, events.LoadBalancerConfigError)
+		s.addNode(simulator.DropletSpec{Name: "c"})
+		s.sync()
+		s.wantDroplets(a.ID)
+		s.edit(annotation.AllowEmptyBackends, "true")
+		s.wantDroplets()
+		s.label("a", edge)
+		s.wantDroplets(a.ID)
+	})
+}
+
+func TestAnInvalidSelectorFreezesTheBackends(t *testing.T) {
+	inStand(t, nil, func(s *stand) {
+		a := s.addNode(simulator.DropletSpec{Name: "a"})
+		s.label("a", edge)
+		s.ready(annotation.NodeSelector, "pool=edge")
+		s.edit(annotation.NodeSelector, "pool=edge=x")
+		s.label("a", nil)
+		s.addNode(simulator.DropletSpec{Name: "c"})
+		s.later(time.Second)
+		s.sync()
+		s.wantDroplets(a.ID)
+		s.wantWrites()
+	})
+}
+
+func TestANewLoadBalancerMayWaitForSelectedNodes(t *testing.T) {
+	inStand(t, nil, func(s *stand) {
+		s.ready(annotation.NodeSelector, "pool=edge")
+		s.wantDroplets()
+		a := s.addNode(simulator.DropletSpec{Name: "a"})
+		s.label("a", edge)
+		s.wantDroplets(a.ID)
+	})
+}
+
+// The tag is on every Node that can be a backend.
+func TestASelectorIsNotTargetedByTag(t *testing.T) {
+	spec := annotation.Spec{Type: annotation.TypeRegional, NodeSelector: "pool=edge"}
+	candidates := []loadbalancer.Candidate{{Node: "a", DropletID: 1, Labels: edge}, {Node: "b", DropletID: 2}}
+	for _, test := range []struct {
+		selector, tag string
+		droplets      []int
+	}{{"pool=edge", "", []int{1}}, {"!spot", "workers", nil}, {"", "workers", nil}} {
+		spec.NodeSelector = test.selector
+		desired := loadbalancer.Desired{}
+		desired.DropletIDs = loadbalancer.SelectBackends(spec, "", candidates).DropletIDs
+		r := &Reconciler{target: Target{Tag: targets.New("workers", nil, nil, clock.RealClock{}), Wanted: true}}
+		r.aim(&work{candidates: candidates}, nil, &desired)
+		if desired.Tag != test.tag || !slices.Equal(desired.DropletIDs, test.droplets) {
+			t.Errorf("%q: tag %q, droplets %v", test.selector, desired.Tag, desired.DropletIDs)
+		}
+	}
+}

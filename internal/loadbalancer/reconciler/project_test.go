@@ -1,0 +1,84 @@
+package reconciler
+
+import (
+	"testing"
+
+	"digitalocean-cloud-controller-manager/internal/annotation"
+	"digitalocean-cloud-controller-manager/internal/events"
+	"digitalocean-cloud-controller-manager/simulator"
+)
+
+func TestAProjectActsAtCreationOnly(t *testing.T) {
+	inStand(t, nil, func(s *stand) {
+		client := clientOf(s.t, s.sim)
+		mine, theirs := addProject(s.t, client, "mine"), addProject(s.t, client, "theirs")
+		before := s.ready(annotation.ProjectID, mine)
+		if before.ProjectID != mine {
+			s.t.Fatalf("made in project %s, want %s", before.ProjectID, mine)
+		}
+		s.byHand(before.ID, func(lb *simulator.LoadBalancer) { lb.ProjectID = theirs })
+		s.pass()
+		s.wantWrites()
+		s.edit(annotation.SizeUnit, "2")
+		s.restart()
+		s.edit(annotation.SizeUnit, "3", annotation.ProjectID, "")
+		if now := s.mine(); now.ProjectID != theirs || now.SizeUnit != 3 {
+			s.t.Errorf("load balancer %+v", now)
+		}
+	})
+}
+
+func TestAProjectOfTheClusterIsForNewLoadBalancers(t *testing.T) {
+	project := ""
+	values := map[string]string{}
+	inStand(t, func(o *Options) { o.Defaults.Values = values }, func(s *stand) {
+		before := s.ready()
+		project = addProject(s.t, clientOf(s.t, s.sim), "ours")
+		values[annotation.ProjectID] = project
+		s.restart()
+		s.edit(annotation.SizeUnit, "2")
+		if now := s.mine(); now.ProjectID != before.ProjectID {
+			s.t.Errorf("one that existed is in project %s", now.ProjectID)
+		}
+		other := webService(map[string]string{})
+		other.Name, other.UID = "other", "aaaabbbb-4b5a-6978-8796-a5b4c3d2e1f0"
+		s.apply(other)
+		for _, lb := range s.sim.LoadBalancers() {
+			if lb.ID != before.ID && lb.ProjectID != project {
+				s.t.Errorf("a new one is in project %s, want %s", lb.ProjectID, project)
+			}
+		}
+	})
+}
+
+func TestAnUnknownProjectIsToldWithItsID(t *testing.T) {
+	const nobodys = "4de7ac8b-495b-4884-9a69-1050c6793cd6"
+	inStand(t, nil, func(s *stand) {
+		s.apply(webService(map[string]string{annotation.ProjectID: nobodys}))
+		s.wantNews(nobodys, events.LoadBalancerRequestFailed)
+	})
+}
+
+func TestCiphersComeAndGoAndAreNobodysOtherwise(t *testing.T) {
+	inStand(t, nil, func(s *stand) {
+		certificate := s.sim.AddCertificate(simulator.CertificateSpec{Name: "web"})
+		want := func(policy string) {
+			s.t.Helper()
+			if now := s.mine().TLSCipherPolicy; now != policy {
+				s.t.Errorf("ciphers %s, want %s", now, policy)
+			}
+		}
+		before := s.ready(annotation.Type, "REGIONAL", annotation.CertificateName, certificate.Name, annotation.TLSCipherPolicy, "STRONG")
+		want("STRONG")
+		s.byHand(before.ID, func(lb *simulator.LoadBalancer) { lb.TLSCipherPolicy = "DEFAULT" })
+		s.pass()
+		s.wantNews("TLS cipher policy DEFAULT -> STRONG", events.LoadBalancerDrift)
+		s.edit(annotation.TLSCipherPolicy, "")
+		want("DEFAULT")
+		s.wantNews("TLS cipher policy STRONG -> DEFAULT", events.LoadBalancerUpdated)
+		s.byHand(before.ID, func(lb *simulator.LoadBalancer) { lb.TLSCipherPolicy = "STRONG" })
+		s.pass()
+		s.edit(annotation.SizeUnit, "2")
+		want("STRONG")
+	})
+}
