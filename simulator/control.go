@@ -131,12 +131,17 @@ func newControlRouter() *router {
 	t.add(http.MethodDelete, ControlPath+"faults/{id}", controlRemoveFault)
 	t.add(http.MethodGet, ControlPath+"settings", controlSettings)
 	t.add(http.MethodPatch, ControlPath+"settings", controlChangeSettings)
+	addConsoleRoutes(t)
 	return t
 }
 
 // serveControl runs an operation of the control surface. Unlike the API's, its
 // handlers are called without the lock: they use the public methods.
 func (s *Simulator) serveControl(w http.ResponseWriter, r *http.Request) {
+	if err := refuseOtherSites(r); err != nil {
+		writeReply(w, controlRefusal(http.StatusForbidden, err))
+		return
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxControlBody))
 	if err != nil {
 		writeReply(w, controlRefusal(http.StatusBadRequest, fmt.Errorf("read the body: %w", err)))

@@ -99,9 +99,13 @@ func New(opts ...Option) *Simulator {
 	return s
 }
 
-// ServeHTTP serves the API, the metadata service and the control surface.
+// ServeHTTP serves the API, the metadata service, the control surface and, to
+// browsers, the console.
 func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name, page := consoleFile(r)
 	switch {
+	case page != nil:
+		serveConsole(w, r, name, page)
 	case strings.HasPrefix(r.URL.Path, ControlPath):
 		s.serveControl(w, r)
 	case strings.HasPrefix(r.URL.Path, metadataPath):
