@@ -151,6 +151,7 @@ func TestDriftIsLeftWhereItIsNotLookedFor(t *testing.T) {
 		t.Errorf("writes: %v", writes)
 	}
 	// An edit puts it back, and says so.
+	e.mayWarn("LoadBalancerDrift")
 	e.patchService("web", `{"metadata":{"annotations":{"`+prefix+`http-idle-timeout-seconds":"90"}}}`)
 	e.becomes(lb.ID, "an edit writes everything", func(lb simulator.LoadBalancer) bool { return lb.SizeUnit == 1 && lb.HTTPIdleTimeoutSeconds == 90 })
 }

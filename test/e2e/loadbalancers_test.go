@@ -157,6 +157,7 @@ func TestARefusedResizeDoesNotHoldUpTheRest(t *testing.T) {
 
 func TestARenewedCertificateIsFollowed(t *testing.T) {
 	e, _ := startWithNode(t, nil)
+	e.mayWarn("AnnotationWarning")
 	cert := e.sim.AddCertificate(simulator.CertificateSpec{Name: "site", Type: "lets_encrypt", Team: team})
 	e.addService("by-id", annotated("type", "REGIONAL", "protocol", "https", "certificate-id", cert.ID))
 	e.addService("by-name", annotated("type", "REGIONAL", "protocol", "https", "certificate-name", "site"))
@@ -188,6 +189,7 @@ func TestARenewedCertificateIsFollowed(t *testing.T) {
 
 func TestAnErroredLoadBalancerIsMadeAgain(t *testing.T) {
 	e, _ := startWithNode(t, []simulator.Option{simulator.WithLoadBalancerActivation(8 * time.Second)})
+	e.mayWrite(deleteLB)
 	e.addService("web", nil)
 	var first string
 	e.eventually(20*time.Second, "creation", func() error {

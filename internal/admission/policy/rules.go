@@ -1,0 +1,157 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"digitalocean-cloud-controller-manager/internal/annotation"
+)
+
+// rule is one refusal.
+type rule struct {
+	// field is the annotation that is refused.
+	field string
+	// others are the annotations that the refusal depends on as well.
+	others []string
+	// ports is true where it depends on the Service's ports.
+	ports bool
+	// broken is a CEL expression that is true where it is refused. It may rely
+	// on the annotation being there, and not empty.
+	broken string
+	// allowed says what must be instead.
+	allowed string
+}
+
+// name is that of the rule's CEL variable, unique with a number.
+func (r rule) name(i int) string {
+	return fmt.Sprintf("rule_%02d_%s", i, strings.ReplaceAll(annotation.Suffix(r.field), "-", "_"))
+}
+
+// overridden have an effect only beside the override of the health check.
+var overridden = map[string]bool{annotation.HealthCheckPath: true, annotation.HealthCheckPort: true, annotation.HealthCheckProtocol: true}
+
+// rules are all refusals: of each value, and of values that don't go together.
+func rules() []rule {
+	var all []rule
+	for _, d := range annotation.Registry {
+		condition := valid(d, value(d.Key))
+		if condition == "" || d.NotForBalancer {
+			continue
+		}
+		r := rule{field: d.Key, broken: "!(" + condition + ")", allowed: allowed(d)}
+		if overridden[d.Key] {
+			r.others = []string{annotation.OverrideHealthCheck}
+			r.broken = present(annotation.OverrideHealthCheck) + " && " + r.broken
+		}
+		all = append(all, r)
+	}
+	return append(all, together()...)
+}
+
+// allowed is what Parse says of a value that the annotation doesn't take.
+func allowed(d annotation.Definition) string {
+	nonsense := "\x00"
+	if d.Kind == annotation.KindPorts || d.Kind == annotation.KindSources {
+		nonsense = "," // of a list with a bad entry it would name the entry
+	}
+	svc := &v1.Service{}
+	svc.Annotations = map[string]string{d.Key: nonsense}
+	_, problems := annotation.Parse(svc, annotation.Defaults{})
+	for _, p := range problems {
+		if p.Field == d.Key {
+			return p.Allowed
+		}
+	}
+	return "must be of another form"
+}
+
+// together are the refusals of values that don't go together. Those that depend
+// on the type speak of a type that the Service names: which is the default, only
+// the manager knows.
+func together() []rule {
+	regional := is(annotation.Type, annotation.TypeRegional)
+	passthrough := value(annotation.TLSPassthrough) + ` in ["1", "t", "T", "true", "TRUE", "True"]`
+	certificate := func(key string) rule {
+		return rule{
+			field: annotation.TLSPassthrough, others: []string{annotation.Type, key},
+			broken:  regional + " && " + passthrough + " && " + set(key),
+			allowed: "must be absent or false with " + key + ": TLS ends either at the load balancer or at the backends",
+		}
+	}
+	missing := func(key string) rule {
+		return rule{
+			field: annotation.StickySessionsType, others: []string{annotation.Type, key},
+			broken:  regional + " && " + is(annotation.StickySessionsType, annotation.StickyCookies) + " && !" + set(key),
+			allowed: "must be none or absent without " + key,
+		}
+	}
+	shared := func(key, other string) rule {
+		return rule{
+			field: key, others: []string{annotation.Type, other},
+			broken:  regional + " && " + set(other) + " && " + entries(value(key)) + ".exists(x, x in " + entries(value(other)) + ")",
+			allowed: "must not have a port that " + other + " has too: a port speaks one protocol",
+		}
+	}
+	insecure := func(key, condition string, others ...string) rule {
+		return rule{
+			field: key, ports: true,
+			others: append([]string{annotation.Type, annotation.CertificateID, annotation.CertificateName, annotation.TLSPassthrough}, others...),
+			broken: regional + " && !" + set(annotation.CertificateID) + " && !" + set(annotation.CertificateName) +
+				" && !" + set(annotation.TLSPassthrough) + " && " + condition,
+			allowed: "must be accompanied by " + annotation.CertificateID + ", " + annotation.CertificateName + " or " + annotation.TLSPassthrough + ", as TLS needs one of them",
+		}
+	}
+	has := func(key string) string {
+		return "variables.tcpPorts.exists(p, string(p) in " + entries(value(key)) + ")"
+	}
+	lists := []string{annotation.HTTPPorts, annotation.TLSPorts, annotation.HTTP2Ports}
+	forAll := value(annotation.Protocol) + " in " + list([]string{annotation.ProtocolHTTPS, annotation.ProtocolHTTP2, annotation.ProtocolHTTP3}) +
+		" && variables.tcpPorts.size() > 0"
+	for _, key := range lists {
+		forAll += " && !" + set(key)
+	}
+	byName := certificate(annotation.CertificateName)
+	byName.broken += " && !" + set(annotation.CertificateID) // told already
+	byName.others = append(byName.others, annotation.CertificateID)
+	return []rule{
+		{
+			field: annotation.SizeSlug, others: []string{annotation.SizeUnit},
+			broken: set(annotation.SizeUnit), allowed: "must be absent beside " + annotation.SizeUnit,
+		},
+		{
+			field: annotation.NetworkStack, others: []string{annotation.Network},
+			broken:  is(annotation.NetworkStack, annotation.StackDual) + " && " + is(annotation.Network, annotation.NetworkInternal),
+			allowed: "must be IPV4 or absent with the INTERNAL of " + annotation.Network,
+		},
+		shared(annotation.HTTPPorts, annotation.TLSPorts), shared(annotation.HTTP2Ports, annotation.HTTPPorts), shared(annotation.HTTP2Ports, annotation.TLSPorts),
+		certificate(annotation.CertificateID), byName,
+		insecure(annotation.TLSPorts, has(annotation.TLSPorts)), insecure(annotation.HTTP2Ports, has(annotation.HTTP2Ports)),
+		insecure(annotation.Protocol, forAll, lists...),
+		missing(annotation.StickySessionsCookieName), missing(annotation.StickySessionsCookieTTL),
+		{
+			field: annotation.HealthCheckPath, others: []string{annotation.OverrideHealthCheck, annotation.HealthCheckProtocol},
+			broken:  present(annotation.OverrideHealthCheck) + " && " + is(annotation.HealthCheckProtocol, annotation.ProtocolTCP),
+			allowed: "must be absent with the tcp of " + annotation.HealthCheckProtocol + ", which asks for no path",
+		},
+		{
+			field: annotation.HealthCheckPort, others: []string{annotation.OverrideHealthCheck}, ports: true,
+			broken: present(annotation.OverrideHealthCheck) + " && " + matches(value(annotation.HealthCheckPort), integer) +
+				` && !variables.tcpPorts.exists(p, p == int(` + value(annotation.HealthCheckPort) + `))`,
+			allowed: "must be a TCP port of the Service",
+		},
+	}
+}
+
+// Expressions of an annotation. value is "" where it is absent.
+
+func value(key string) string { return "variables.now[" + quote(key) + "]" }
+
+func set(key string) string { return "(" + present(key) + " && " + value(key) + ` != "")` }
+
+func present(key string) string { return "(" + quote(key) + " in variables.now)" }
+
+func is(key, want string) string {
+	return "(" + present(key) + " && " + value(key) + " == " + quote(want) + ")"
+}
