@@ -37,12 +37,12 @@ lint: ## gofmt, go vet and staticcheck.
 
 .PHONY: unit
 unit: ## Tests that need nothing but Go, and the smaller counts of API calls.
-	go test -race $$(go list ./... | grep -v -e /test/ -e /internal/sandbox)
+	go test -race $$(go list ./... | grep -v -e /test/e2e -e /test/bench -e /test/chart -e /internal/sandbox)
 	go test -short ./test/bench
 
 .PHONY: e2e
 e2e: ## Tests of the built manager against a real kube-apiserver, etcd and the simulator.
-	KUBEBUILDER_ASSETS=$$(go run ./cmd/ccmctl controlplane) go test -race -count=1 -timeout 25m -parallel 3 $(ARGS) $(E2E)
+	KUBEBUILDER_ASSETS=$$(go run ./cmd/ccmctl controlplane) go test -race -count=1 -timeout 30m -parallel 5 $(ARGS) $(E2E)
 
 .PHONY: bench
 bench: controlplane ## Count API calls and measure times at scale; the results stand in docs/performance.md.
