@@ -69,7 +69,13 @@
 //	PATCH  /_simulator/settings               a SettingsPatch
 //
 // The control surface needs no token, so a server that mounts a Simulator
-// belongs on a loopback address.
+// belongs on a loopback address. Changes that a browser asks for on behalf of
+// another site are refused with 403.
+//
+// # Console
+//
+// A browser that opens the simulator's address finds a page to look at all this
+// and to change it. To other clients that path is the API's, and is unknown.
 //
 // # Where the API's behaviour is not known
 //

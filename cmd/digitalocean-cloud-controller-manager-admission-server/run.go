@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -119,7 +119,7 @@ func newCertificates(ctx context.Context, own admission.Settings, kube kubernete
 	return keeper, nil
 }
 
-var errNotSynced = errors.New("the cluster's Services are not read yet")
+var errNotSynced = errors.New("the cluster's Services and namespaces are not read yet")
 
 // newJudge makes the judge and a check that it knows all Services.
 func newJudge(ctx context.Context, settings *config.Config, kube kubernetes.Interface) (*admission.Judge, debugserver.Check, error) {
@@ -127,7 +127,9 @@ func newJudge(ctx context.Context, settings *config.Config, kube kubernetes.Inte
 	if err != nil {
 		return nil, nil, err
 	}
-	cluster := loadbalancer.Cluster{ID: settings.ClusterID, Region: settings.Region, VPC: settings.VPCID}
+	cluster := loadbalancer.Cluster{
+		ID: settings.ClusterID, Region: settings.Region, VPC: settings.VPCID, HealthCheck: settings.HealthCheck, Names: settings.NameTemplate,
+	}
 	if cluster.Region == "" {
 		if cluster.Region, err = region.FromMetadata(ctx, settings.MetadataURL); err != nil {
 			return nil, nil, fmt.Errorf("%s is not set, and the droplet's metadata service can't be asked for the region: %w", config.EnvRegion, err)
@@ -135,29 +137,32 @@ func newJudge(ctx context.Context, settings *config.Config, kube kubernetes.Inte
 	}
 	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithTransform(forget))
 	services := factory.Core().V1().Services()
-	synced := services.Informer().HasSynced
+	synced := []cache.InformerSynced{services.Informer().HasSynced}
+	o := admission.Options{
+		Client: client, Services: services.Lister(), Cluster: cluster, Defaults: settings.Defaults, Limits: settings.Limits, Clock: clock.RealClock{},
+	}
+	if settings.Limits.NeedNamespaces() {
+		namespaces := factory.Core().V1().Namespaces()
+		o.Namespaces = namespaces.Lister()
+		synced = append(synced, namespaces.Informer().HasSynced)
+	}
 	factory.StartWithContext(ctx)
-	judge := admission.NewJudge(admission.Options{
-		Client: client, Services: services.Lister(), Cluster: cluster, Defaults: settings.Defaults, Clock: clock.RealClock{},
-	})
-	return judge, func(context.Context) error {
-		if !synced() {
-			return errNotSynced
+	return admission.NewJudge(o), func(context.Context) error {
+		for _, done := range synced {
+			if !done() {
+				return errNotSynced
+			}
 		}
 		return nil
 	}, nil
 }
 
-// forget drops what nobody asks of other Services.
+// forget drops what nobody asks of other objects.
 func forget(object any) (any, error) {
-	svc, ok := object.(*v1.Service)
-	if !ok {
-		return object, nil // a tombstone
+	if accessor, ok := object.(metav1.Object); ok { // else a tombstone
+		accessor.SetManagedFields(nil)
 	}
-	svc.ManagedFields = nil
-	svc.Spec = v1.ServiceSpec{Type: svc.Spec.Type}
-	svc.Status = v1.ServiceStatus{}
-	return svc, nil
+	return object, nil
 }
 
 var _ cache.TransformFunc = forget

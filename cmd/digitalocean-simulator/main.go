@@ -112,7 +112,7 @@ func run(ctx context.Context, o *options, out io.Writer) error {
 	go func() { served <- server.Serve(listener) }()
 
 	url := "http://" + listener.Addr().String()
-	fmt.Fprintf(out, "DigitalOcean simulator ready at %s (control surface: curl %s%sstate)\n", url, url, simulator.ControlPath)
+	fmt.Fprintf(out, "DigitalOcean simulator ready at %s (console: open it in a browser; control surface: curl %s%sstate)\n", url, url, simulator.ControlPath)
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)

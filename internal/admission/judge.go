@@ -14,6 +14,7 @@ import (
 	"digitalocean-cloud-controller-manager/internal/annotation"
 	"digitalocean-cloud-controller-manager/internal/doapi"
 	"digitalocean-cloud-controller-manager/internal/inventory"
+	"digitalocean-cloud-controller-manager/internal/limits"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer/reconciler"
 )
@@ -28,23 +29,29 @@ type Options struct {
 	Services corelisters.ServiceLister
 	Defaults annotation.Defaults
 	Cluster  loadbalancer.Cluster
-	Clock    clock.PassiveClock
+	// Limits are what Services may ask for, and Namespaces tells the labels by
+	// which limits select; nil where they select none.
+	Limits     limits.Limits
+	Namespaces corelisters.NamespaceLister
+	Clock      clock.PassiveClock
 }
 
 // Judge tells what is wrong with Services. It is safe for concurrent use.
 type Judge struct {
-	client    *doapi.Client
-	balancers *inventory.LoadBalancers
-	services  corelisters.ServiceLister
-	defaults  annotation.Defaults
-	cluster   loadbalancer.Cluster
+	client     *doapi.Client
+	balancers  *inventory.LoadBalancers
+	services   corelisters.ServiceLister
+	defaults   annotation.Defaults
+	cluster    loadbalancer.Cluster
+	limits     limits.Limits
+	namespaces corelisters.NamespaceLister
 }
 
 // NewJudge makes a Judge. It makes no call.
 func NewJudge(o Options) *Judge {
 	return &Judge{
 		client: o.Client, balancers: inventory.NewLoadBalancers(o.Client.LoadBalancers, o.Clock),
-		services: o.Services, defaults: o.Defaults, cluster: o.Cluster,
+		services: o.Services, defaults: o.Defaults, cluster: o.Cluster, limits: o.Limits, namespaces: o.Namespaces,
 	}
 }
 
@@ -108,10 +115,13 @@ func (j *Judge) disowned(v *Verdict, req request, problems []annotation.Problem)
 // settings judges what the Service asks for. lb is its load balancer, or nil.
 func (j *Judge) settings(ctx context.Context, v *Verdict, req request, lb *godo.LoadBalancer) {
 	certificate := j.certificate(ctx, v, req, lb)
+	standing := standingOf(v, req, lb)
 	now := j.read(req.svc, lb, certificate)
+	now.problems = append(now.problems, j.beyond(req.svc, now.spec, standing)...)
 	var before reading
 	if req.old != nil {
 		before = j.read(req.old, lb, certificate)
+		before.problems = append(before.problems, j.beyond(req.old, before.spec, standing)...)
 	}
 	v.sort(now.problems, before.problems)
 	for _, w := range annotation.Warnings(req.svc, now.spec) {

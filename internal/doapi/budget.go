@@ -190,7 +190,7 @@ func (b *budget) quota() Quota {
 	}
 	return Quota{
 		Waiting: waiting,
-		Limit: l.limit, Remaining: l.remaining, Reset: l.reset, Learned: l.learned,
+		Limit:   l.limit, Remaining: l.remaining, Reset: l.reset, Learned: l.learned,
 		PausedUntil: l.pausedUntil,
 		MinuteUsed:  len(l.recent), MinuteLimit: l.burst(),
 	}

@@ -127,7 +127,7 @@ func New(o Options) (*Controller, error) {
 			Name: ControllerName, Clock: o.Clock,
 		}),
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstBackoff, lastBackoff),
-		memory:  memory{gone: map[string]bool{}},
+		memory:  memory{gone: map[string]time.Time{}},
 	}
 	registration, err := o.Services.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { c.serviceChanged(nil, object) },

@@ -30,8 +30,10 @@ type memory struct {
 	opened map[types.NamespacedName]string
 	// wanted is what each Service needs now.
 	wanted map[types.NamespacedName]string
-	// gone are load balancers that Services name and that don't exist.
-	gone  map[string]bool
+	// gone are load balancers that Services name, and when the API said that
+	// they don't exist. It is asked again: one wrong answer must not close a
+	// port for good.
+	gone  map[string]time.Time
 	fight fight
 
 	// due is when the firewall is looked at even if no Service changes, and
@@ -152,7 +154,7 @@ func (c *Controller) converge(ctx context.Context, claims []Claim, now time.Time
 
 // desire is what the firewall must be, as far as is known.
 func (c *Controller) desire(claims []Claim, actual State) Desired {
-	return Desire(c.identity, claims, actual, c.memory.gone)
+	return Desire(c.identity, claims, actual, c.gone())
 }
 
 // settle notes that the firewall is as the Services need it.
@@ -220,8 +222,8 @@ func (c *Controller) claims(ctx context.Context) []Claim {
 		}
 	}
 	m.services = present
-	for id := range m.gone {
-		if !mentioned[id] {
+	for id, since := range m.gone {
+		if !mentioned[id] || c.clock.Since(since) >= c.interval {
 			delete(m.gone, id)
 		}
 	}
@@ -264,4 +266,13 @@ func (c *Controller) note(err error) {
 	if err != nil {
 		c.status.Error = err.Error()
 	}
+}
+
+// gone is the set of load balancers that don't exist.
+func (c *Controller) gone() map[string]bool {
+	gone := make(map[string]bool, len(c.memory.gone))
+	for id := range c.memory.gone {
+		gone[id] = true
+	}
+	return gone
 }

@@ -150,7 +150,7 @@ func (c *Controller) mend(ctx context.Context, s State) (mended bool, err error)
 		}
 		if gone {
 			klog.FromContext(ctx).Info("Left a load balancer out of the firewall, as it doesn't exist", "loadBalancer", id)
-			c.memory.gone[id] = true
+			c.memory.gone[id] = c.clock.Now()
 			mended = true
 		}
 	}

@@ -25,7 +25,11 @@ In another terminal:
   # Its load balancer goes with it:
   kubectl delete service {{.Service}}
 
-DigitalOcean is at {{.API}}. In place of its console:
+DigitalOcean is at {{.API}}.
+
+Console  {{.API}}/
+
+shows in a browser what there is and what is asked, and changes it. So does:
 
   # {{.StopNode}}'s droplet is switched off and on; the Node is tainted meanwhile:
   curl -X POST {{.Control}}droplets/{{.Stop}}/stop

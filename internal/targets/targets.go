@@ -48,6 +48,11 @@ type Tag struct {
 	carriers map[int]bool
 	// listed is when they were listed; zero: they aren't known.
 	listed time.Time
+	// failures are how often it failed in a row, failure is the last, and
+	// failedUntil when it is tried again.
+	failures    int
+	failure     error
+	failedUntil time.Time
 }
 
 // New makes a Tag of a name that is the manager's alone.
@@ -71,29 +76,67 @@ func (t *Tag) Name() string { return t.name }
 func (t *Tag) Sync(ctx context.Context, backends func(context.Context) ([]int, error)) ([]int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if wait := t.failedUntil.Sub(t.clock.Now()); wait > 0 {
+		return nil, t.failure
+	}
 	ids, err := backends(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.list(ctx); err != nil {
+	if err := t.sync(ctx, ids); err != nil {
+		t.failed(err)
 		return nil, err
+	}
+	t.failures, t.failure, t.failedUntil = 0, nil, time.Time{}
+	return ids, nil
+}
+
+func (t *Tag) sync(ctx context.Context, ids []int) error {
+	if err := t.list(ctx); err != nil {
+		return err
 	}
 	add, remove := t.difference(ids)
 	if len(add) > 0 {
-		if err := t.put(ctx, add); err != nil {
-			t.listed = time.Time{} // what came of it is not known
-			return nil, err
+		if err := t.put(ctx, add, ids); err != nil {
+			return err
 		}
 	}
 	// An empty set of backends is more often a mistake than meant, and costs
 	// all traffic of all Services at once: the last ones keep the tag.
 	if len(remove) > 0 && len(ids) > 0 {
-		if err := t.take(ctx, remove); err != nil {
-			t.listed = time.Time{}
-			return nil, err
-		}
+		return t.take(ctx, remove)
 	}
-	return ids, nil
+	return nil
+}
+
+// Waits after failures, before which no Service has it tried again: each of
+// hundreds would.
+const (
+	firstWait   = 30 * time.Second
+	longestWait = 5 * time.Minute
+)
+
+func (t *Tag) failed(err error) {
+	class := doapi.Classify(err)
+	if class != doapi.ClassUser && class != doapi.ClassAccount {
+		t.listed = time.Time{} // what came of it is not known
+	}
+	t.failures++
+	if t.failures == 1 && doapi.IsNotFound(err) {
+		return // fresher backends may do
+	}
+	wait := longestWait
+	if t.failures < 5 {
+		wait = min(longestWait, firstWait<<(t.failures-1))
+	}
+	t.failure, t.failedUntil = err, t.clock.Now().Add(wait)
+}
+
+// Doubt has the droplets that carry the tag listed anew at the next Sync.
+func (t *Tag) Doubt() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.listed = time.Time{}
 }
 
 // list learns which droplets carry the tag, when that is due.
@@ -121,8 +164,12 @@ func (t *Tag) difference(ids []int) (add, remove []int) {
 			add = append(add, id)
 		}
 	}
+	wanted := make(map[int]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
+	}
 	for id := range t.carriers {
-		if !slices.Contains(ids, id) {
+		if !wanted[id] {
 			remove = append(remove, id)
 		}
 	}
@@ -131,7 +178,9 @@ func (t *Tag) difference(ids []int) (add, remove []int) {
 	return add, remove
 }
 
-func (t *Tag) put(ctx context.Context, ids []int) error {
+// put tags the droplets that lack the tag; all of the backends, where the tag
+// doesn't exist (any more).
+func (t *Tag) put(ctx context.Context, ids, all []int) error {
 	request := &godo.TagResourcesRequest{Resources: resources(ids)}
 	_, err := t.api.TagResources(ctx, t.name, request)
 	if doapi.IsNotFound(err) {
@@ -139,6 +188,8 @@ func (t *Tag) put(ctx context.Context, ids []int) error {
 		if _, _, err := t.api.Create(ctx, &godo.TagCreateRequest{Name: t.name}); err != nil {
 			return fmt.Errorf("create tag %s: %w", t.name, err)
 		}
+		clear(t.carriers)
+		ids, request = all, &godo.TagResourcesRequest{Resources: resources(all)}
 		_, err = t.api.TagResources(ctx, t.name, request)
 	}
 	if err != nil {

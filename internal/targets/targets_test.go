@@ -23,6 +23,8 @@ type rig struct {
 	t   *testing.T
 	sim *simulator.Simulator
 	tag *Tag
+	// client is anybody's.
+	client *doapi.Client
 }
 
 func newRig(t *testing.T, options ...simulator.Option) *rig {
@@ -35,6 +37,7 @@ func newRig(t *testing.T, options ...simulator.Option) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.client = client
 	r.tag = New(name, client.Tags, client.Droplets, clock.RealClock{})
 	return r
 }
@@ -183,7 +186,11 @@ func TestAnAPIThatFailsIsAskedAgainAndNothingIsAssumed(t *testing.T) {
 		if _, err := r.sync(a, b); err == nil {
 			t.Error("no error while the droplets can't be listed")
 		}
+		if calls, err := r.sync(a, b); err == nil || len(calls) > 0 {
+			t.Errorf("asked again at once: %v, %v", calls, err)
+		}
 		r.sim.RemoveFault(id)
+		time.Sleep(firstWait)
 		id = r.sim.AddFault(simulator.Fault{Method: "POST", Path: "/v2/tags/" + name + "/resources", Status: 403})
 		if _, err := r.sync(b); err == nil {
 			t.Error("no error while droplets can't be tagged")
@@ -192,8 +199,9 @@ func TestAnAPIThatFailsIsAskedAgainAndNothingIsAssumed(t *testing.T) {
 			t.Errorf("the last backend lost the tag before another got it: %v", got)
 		}
 		r.sim.RemoveFault(id)
+		time.Sleep(2 * firstWait)
 		calls, err := r.sync(b)
-		r.expect("afterwards", calls, err, []string{list, put, take}, b)
+		r.expect("afterwards", calls, err, []string{put, take}, b)
 	})
 }
 
@@ -206,6 +214,27 @@ func TestBackendsThatCanNotBeReadChangeNothing(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		r.expect("afterwards", nil, nil, nil, a)
+	})
+}
+
+func TestATagThatSomebodyDeletedIsPutOnAllBackendsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		a, b, c := r.droplet("a", name), r.droplet("b", name), r.droplet("c")
+		if _, err := r.sync(a, b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.client.Tags.Delete(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		calls, err := r.sync(a, b, c)
+		r.expect("a Node joins", calls, err, []string{put, create, put}, a, b, c)
+		if _, err := r.client.Tags.Delete(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		r.tag.Doubt()
+		calls, err = r.sync(a, b, c)
+		r.expect("doubted", calls, err, []string{list, put, create, put}, a, b, c)
 	})
 }
 

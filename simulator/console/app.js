@@ -1,14 +1,13 @@
 // Reads the overview every second and shows it.
 
 import { byID, clock, h, keyed, number, setText } from "./dom.js";
-import { control } from "./control.js";
+import { control, say } from "./control.js";
 import { onChange } from "./dialog.js";
 import { addDroplet, showDroplets } from "./droplets.js";
 import { showBalancers } from "./balancers.js";
 import { showCertificates, showFirewalls, showTags } from "./objects.js";
 import { addFault, clearFaults, showFaults } from "./faults.js";
 import { showTraffic } from "./traffic.js";
-import { say } from "./control.js";
 
 const interval = 1000;
 
@@ -30,7 +29,7 @@ async function refresh() {
     if (turn !== state.turn) return;
     show(overview);
     setLive(state.paused ? "paused" : "live", overview.time);
-  } catch (error) {
+  } catch {
     if (turn !== state.turn) return;
     setLive("away");
   }
@@ -46,7 +45,8 @@ function setLive(mode, time) {
   const live = byID("live");
   live.className = `live ${mode}`;
   const words = { live: "Live", paused: "Paused", away: "Not reachable" };
-  setText(byID("live-text"), time ? `${words[mode]} ${clock(time)} UTC` : words[mode]);
+  setText(byID("live-text"), time ? `${words[mode]} ${clock(time)}` : words[mode]);
+  byID("utc").hidden = !time;
   if (mode === "away" && state.mode !== "away") say("The simulator is not reachable; what is shown is old.", true);
   if (mode !== "away" && state.mode === "away") say("The simulator is back.");
   state.mode = mode;

@@ -52,6 +52,8 @@ type admissionServer struct {
 func prepareAdmission(t *testing.T, options ...option) *environment {
 	t.Helper()
 	e := prepare(t, nil, options...)
+	e.mayWrite(createLB)               // which only asks
+	e.mayWarn("ClusterIPNotAllocated") // the API server's, of itself, when it starts slowly
 	e.apply("rbac.yaml")
 	user, err := e.plane.AddUser("system:serviceaccount:kube-system:"+admissionName, "system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated")
 	if err != nil {

@@ -104,14 +104,16 @@ var examples = map[string]example{
 		return of(has.balancer, func(lb simulator.LoadBalancer) string { return lb.ID })(svc, lb, has)
 	}},
 
-	"node-selector":    {rules: tcpRule, selects: true},
-	"empty-backends":   {rules: tcpRule, selects: true},
-	"drift":            {regional: true, rules: tcpRule},
-	"retain":           {rules: tcpRule},
-	"disown":           {disowned: true},
-	"dry-run":          {disowned: true, check: planned},
-	"no-node-ports":    {rules: tcpRule, check: withoutNodePorts},
-	"firewall-managed": {rules: []string{"tcp:9000->tcp"}},
+	"node-selector":       {rules: tcpRule, selects: true},
+	"empty-backends":      {rules: tcpRule, selects: true},
+	"drift":               {regional: true, rules: tcpRule},
+	"retain":              {rules: tcpRule},
+	"ip-mode":             {regional: true, rules: tcpRule},
+	"allow-cluster-nodes": {rules: tcpRule},
+	"disown":              {disowned: true},
+	"dry-run":             {disowned: true, check: planned},
+	"no-node-ports":       {rules: tcpRule, check: withoutNodePorts},
+	"firewall-managed":    {rules: []string{"tcp:9000->tcp"}},
 }
 
 func ownHealthCheck(svc *v1.Service, lb simulator.LoadBalancer, _ account) error {

@@ -237,6 +237,14 @@ loadBalancer:
 	a.address("first")
 	a.create("second", "")
 	e.event(30*time.Second, "second", "LoadBalancerConfigError", `limit "tenants"`, "at most 1 in the namespace a")
+	// Kubernetes knows the age of objects to the second.
+	e.eventually(5*time.Second, "another second", func() error {
+		svc, err := a.kube.CoreV1().Services("a").Get(e.ctx, "second", metav1.GetOptions{})
+		if err == nil && time.Since(svc.CreationTimestamp.Time) < 1100*time.Millisecond {
+			err = errors.New("the next Service would be as old")
+		}
+		return err
+	})
 	a.create("third", "", idAnnotation, "5a4981aa-9653-4bd1-bef5-d6bff52042e4")
 	e.event(30*time.Second, "third", "LoadBalancerConfigError", `limit "tenants"`)
 	a.patch("first", `{"metadata":{"annotations":{"service.beta.kubernetes.io/do-loadbalancer-size-unit":"3"}}}`)

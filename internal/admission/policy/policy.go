@@ -82,8 +82,8 @@ func variables() []admissionregistrationv1.Variable {
 		{Name: "disowned", Expression: set(annotation.Disown) + " && !(" + value(annotation.Disown) + ` in ["0", "f", "F", "false", "FALSE", "False"])`},
 	}
 	var names, ofDisown []string
-	for i, r := range rules() {
-		v := admissionregistrationv1.Variable{Name: r.name(i), Expression: r.expression()}
+	for _, r := range rules() {
+		v := admissionregistrationv1.Variable{Name: r.name, Expression: r.expression()}
 		all = append(all, v)
 		names = append(names, "variables."+v.Name)
 		if r.field == annotation.Disown {

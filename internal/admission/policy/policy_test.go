@@ -76,8 +76,8 @@ func (p program) refused(t *testing.T, svc, old *v1.Service) []string {
 		known[name] = result
 	}
 	fields := map[string]bool{}
-	for i, r := range rules() {
-		if fmt.Sprint(known[r.name(i)].(interface{ Value() any }).Value()) != "" {
+	for _, r := range rules() {
+		if fmt.Sprint(known[r.name].(interface{ Value() any }).Value()) != "" {
 			fields[r.field] = true
 		}
 	}

@@ -11,6 +11,9 @@ import (
 
 // rule is one refusal.
 type rule struct {
+	// name is that of the rule's CEL variable. It doesn't depend on rules of
+	// other annotations, so that the policy changes as little as the registry.
+	name string
 	// field is the annotation that is refused.
 	field string
 	// others are the annotations that the refusal depends on as well.
@@ -22,11 +25,6 @@ type rule struct {
 	broken string
 	// allowed says what must be instead.
 	allowed string
-}
-
-// name is that of the rule's CEL variable, unique with a number.
-func (r rule) name(i int) string {
-	return fmt.Sprintf("rule_%02d_%s", i, strings.ReplaceAll(annotation.Suffix(r.field), "-", "_"))
 }
 
 // overridden have an effect only beside the override of the health check.
@@ -47,7 +45,20 @@ func rules() []rule {
 		}
 		all = append(all, r)
 	}
-	return append(all, together()...)
+	return named(append(all, together()...))
+}
+
+// named names the rules: by the annotation, and by a number from the second on.
+func named(rules []rule) []rule {
+	taken := map[string]int{}
+	for i, r := range rules {
+		name := "rule_" + strings.ReplaceAll(annotation.Suffix(r.field), "-", "_")
+		if taken[name]++; taken[name] > 1 {
+			name = fmt.Sprintf("%s_%d", name, taken[name])
+		}
+		rules[i].name = name
+	}
+	return rules
 }
 
 // allowed is what Parse says of a value that the annotation doesn't take.

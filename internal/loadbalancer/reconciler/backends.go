@@ -8,9 +8,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/digitalocean/godo"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"digitalocean-cloud-controller-manager/internal/annotation"
 	"digitalocean-cloud-controller-manager/internal/events"
 	"digitalocean-cloud-controller-manager/internal/inventory"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
@@ -103,6 +105,18 @@ func (r *Reconciler) fill(ctx context.Context, w *work, node *v1.Node, c *loadba
 		return false, nil
 	}
 	return true, nil
+}
+
+// judgeBackends tells what keeps Nodes from being backends, and returns what is
+// wrong with the Service where the load balancer would lose the last ones.
+func (r *Reconciler) judgeBackends(w *work, lb *godo.LoadBalancer, backends loadbalancer.Backends) []annotation.Problem {
+	if lb != nil && len(lb.DropletIDs) > 0 {
+		if problems := backends.SelectorProblem(w.spec); len(problems) > 0 {
+			return problems // it keeps those that it has
+		}
+	}
+	r.tellBackends(w.svc, backends)
+	return nil
 }
 
 // tellBackends explains why there is none, if so.

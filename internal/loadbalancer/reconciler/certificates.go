@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"digitalocean-cloud-controller-manager/internal/annotation"
 	"digitalocean-cloud-controller-manager/internal/doapi"
 	"digitalocean-cloud-controller-manager/internal/events"
+	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 )
 
 // CertificateAPI is the part of DigitalOcean's API that tells of certificates.
@@ -166,7 +168,8 @@ func (r *Reconciler) certificateByID(ctx context.Context, w *work, current strin
 		if err != nil && !errors.Is(err, errNoCertificate) {
 			return "", nil, err
 		}
-		if err == nil && present.Type == typeLetsEncrypt && (missing || present.Name == named.Name) {
+		renewed := err == nil && present.Type == typeLetsEncrypt && (missing || present.Name == named.Name)
+		if renewed && !r.hadCertificate(w.svc, current) {
 			if w.spec.DryRun {
 				return current, nil, nil
 			}
@@ -179,6 +182,14 @@ func (r *Reconciler) certificateByID(ctx context.Context, w *work, current strin
 				annotation.CertificateName+" names a certificate for good"), nil
 	}
 	return id, notReady(annotation.CertificateID, id, named), nil
+}
+
+// hadCertificate tells whether the load balancer has the same certificate as when
+// it last was as the Service wanted it: then the annotation differs as somebody
+// edited it.
+func (r *Reconciler) hadCertificate(svc *v1.Service, current string) bool {
+	agreed := r.recall(svc).agreed.settings
+	return agreed != nil && slices.ContainsFunc(agreed.ForwardingRules, func(rule loadbalancer.ForwardingRule) bool { return rule.CertificateID == current })
 }
 
 // followCertificate brings the annotation up to date with a renewal.

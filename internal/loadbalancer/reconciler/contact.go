@@ -3,6 +3,7 @@ package reconciler
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/digitalocean/godo"
@@ -66,13 +67,29 @@ func (r *Reconciler) isServices(svc *v1.Service, spec annotation.Spec, lb *godo.
 func (r *Reconciler) isStrangers(svc *v1.Service, spec annotation.Spec, lb *godo.LoadBalancer) bool {
 	w := &work{svc: svc, spec: spec}
 	r.meet(w, lb)
-	if !w.adopting || !w.taken || svc.Annotations[annotation.DefaultsVersion] != "" {
+	if !w.adopting || !w.taken {
+		return false
+	}
+	// The version tells that it was taken over, unless the Service is a copy of
+	// another cluster's: there the load balancer may be at work still.
+	if svc.Annotations[annotation.DefaultsVersion] != "" && !r.isMarkedForOthers(svc, lb) {
 		return false
 	}
 	if svc.DeletionTimestamp != nil {
 		r.recorder.Tell(svc, events.LoadBalancerNotOwned, fmt.Sprintf("Load balancer %s (%s) stays: this Service named it, and had not taken it over yet.", lb.Name, lb.ID))
 	}
 	return true
+}
+
+// isMarkedForOthers tells whether the load balancer carries another cluster's
+// tag, or the mark of another Service.
+func (r *Reconciler) isMarkedForOthers(svc *v1.Service, lb *godo.LoadBalancer) bool {
+	cluster, err := r.cluster()
+	own := append(loadbalancer.ClusterTags(cluster), loadbalancer.ServiceTag(svc))
+	return err != nil || slices.ContainsFunc(lb.Tags, func(tag string) bool {
+		marks := strings.HasPrefix(tag, loadbalancer.ClusterTagPrefix) || loadbalancer.IsServiceTag(tag)
+		return marks && !slices.ContainsFunc(own, func(o string) bool { return strings.EqualFold(o, tag) })
+	})
 }
 
 // waitsForContact holds back what differs at the first contact for a drift

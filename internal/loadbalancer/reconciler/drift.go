@@ -34,6 +34,7 @@ func (r *Reconciler) CheckDrift(ctx context.Context) (orphans []*godo.LoadBalanc
 	if err != nil {
 		return nil, fmt.Errorf("list Services: %w", err)
 	}
+	r.doubtTarget(ctx, all)
 	now := r.clock.Now()
 	for _, svc := range services {
 		if isOurs(svc) && !r.recall(svc).postponed.After(now) {
@@ -48,16 +49,11 @@ func (r *Reconciler) CheckDrift(ctx context.Context) (orphans []*godo.LoadBalanc
 	return orphans, nil
 }
 
-// isOfCluster tells whether the load balancer was made for this cluster. One
-// with the mark of some Service alone is nobody else's as far as can be told,
-// where this cluster has no tag of its own either.
+// isOfCluster tells whether the load balancer was made for this cluster. Without
+// a tag of its own nothing tells its load balancers from another cluster's.
 func isOfCluster(lb *godo.LoadBalancer, cluster loadbalancer.Cluster) bool {
 	own := loadbalancer.ClusterTags(cluster)
-	if len(own) > 0 {
-		return slices.Contains(lb.Tags, own[0])
-	}
-	return slices.ContainsFunc(lb.Tags, loadbalancer.IsServiceTag) &&
-		!slices.ContainsFunc(lb.Tags, func(tag string) bool { return strings.HasPrefix(tag, loadbalancer.ClusterTagPrefix) })
+	return len(own) > 0 && slices.ContainsFunc(lb.Tags, func(tag string) bool { return strings.EqualFold(tag, own[0]) })
 }
 
 // claims tells whether the Service, of whatever type it is now, has anything to

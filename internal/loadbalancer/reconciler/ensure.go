@@ -180,10 +180,7 @@ func (r *Reconciler) desire(ctx context.Context, w *work, lb *godo.LoadBalancer)
 		// What else Desire finds follows from the certificate.
 		return desired, problems, nil
 	}
-	if lb != nil && len(lb.DropletIDs) > 0 {
-		more = append(more, backends.SelectorProblem(w.spec)...)
-	}
-	r.tellBackends(w.svc, backends)
+	more = append(more, r.judgeBackends(w, lb, backends)...)
 	r.aim(w, lb, &desired)
 	return desired, more, nil
 }

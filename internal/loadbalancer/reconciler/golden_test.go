@@ -68,12 +68,15 @@ func readCase(t *testing.T, folder string) *goldenCase {
 		PublicIPv6 bool   `json:"publicIPv6"`
 		Excluded   string `json:"excluded"`
 
-		Labels map[string]string `json:"labels"`
+		Labels  map[string]string `json:"labels"`
+		Public  []string          `json:"public"`
+		Private []string          `json:"private"`
 	}
 	readYAML(t, filepath.Join(folder, "nodes.yaml"), &nodes)
 	for _, n := range nodes {
 		c.nodes = append(c.nodes, loadbalancer.Candidate{
-			Node: n.Node, DropletID: n.DropletID, PublicIPv4: n.PublicIPv4, PublicIPv6: n.PublicIPv6, Excluded: n.Excluded, Labels: n.Labels,
+			Node: n.Node, DropletID: n.DropletID, PublicIPv4: n.PublicIPv4, PublicIPv6: n.PublicIPv6, Excluded: n.Excluded,
+			Labels: n.Labels, Public: n.Public, Private: n.Private,
 		})
 	}
 	before := filepath.Join(folder, "before.yaml")
@@ -129,6 +132,8 @@ func (c *goldenCase) run(t *testing.T) {
 	switch {
 	case len(problems) > 0:
 		c.plan = "nothing, until the Service is mended"
+	case spec.DryRun:
+		c.plan = "nothing, as it is a dry run:\n" + strings.Join(loadbalancer.PlanCreate(desired), "\n")
 	case lb == nil:
 		c.plan = "create"
 		c.request = createRequest(desired)

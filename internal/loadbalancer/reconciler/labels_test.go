@@ -70,7 +70,7 @@ func TestASelectorThatSelectsNothingKeepsTheLastBackends(t *testing.T) {
 		s.ready(annotation.NodeSelector, "pool=edge")
 		s.label("a", nil)
 		s.wantDroplets(a.ID)
-		s.wantNews(annotation.AllowEmptyBackends, events.NoEligibleBackends, events.LoadBalancerConfigError)
+		s.wantNews(annotation.AllowEmptyBackends, events.LoadBalancerConfigError)
 		s.addNode(simulator.DropletSpec{Name: "c"})
 		s.sync()
 		s.wantDroplets(a.ID)

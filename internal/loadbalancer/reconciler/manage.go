@@ -22,13 +22,9 @@ import (
 func (r *Reconciler) desireBackends(w *work, lb *godo.LoadBalancer) (loadbalancer.Desired, []annotation.Problem, error) {
 	actual := settingsOf(lb)
 	backends := loadbalancer.SelectBackends(w.spec, actual.NetworkStack, w.candidates)
-	r.tellBackends(w.svc, backends)
+	problems := r.judgeBackends(w, lb, backends)
 	desired := loadbalancer.Desired{Settings: actual}
 	desired.DropletIDs = backends.DropletIDs
-	var problems []annotation.Problem
-	if len(lb.DropletIDs) > 0 {
-		problems = backends.SelectorProblem(w.spec)
-	}
 	if lb.Tag != "" {
 		problems = append(problems, problem(annotation.Manage, w.spec.Manage, fmt.Sprintf(
 			"must be %s or absent while load balancer %s targets the droplets of the tag %q: whoever made it has to list droplets, or the droplets must be tagged", annotation.ManageAll, lb.ID, lb.Tag))...)

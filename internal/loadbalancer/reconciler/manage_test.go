@@ -25,6 +25,7 @@ func (s *stand) terraform() (simulator.LoadBalancer, int) {
 		s.t.Fatal(err)
 	}
 	s.later(2 * time.Minute)
+	s.calls()
 	return s.balancer(lb.ID), theirs.ID
 }
 
@@ -46,7 +47,7 @@ func TestOnlyTheBackendsOfATerraformLoadBalancerAreOurs(t *testing.T) {
 		s.news()
 		s.byHand(lb.ID, func(lb *simulator.LoadBalancer) { lb.SizeUnit, lb.ForwardingRules[0].EntryPort = 5, 9090 })
 		s.pass()
-		s.wantCalls(list)
+		s.wantWrites()
 		s.wantNews("")
 		s.removeNode(a.Name)
 		s.later(time.Second)

@@ -172,10 +172,12 @@ func (r *Reconciler) GetLoadBalancer(ctx context.Context, _ string, svc *v1.Serv
 	spec, _ := annotation.Parse(svc, r.defaults)
 	if spec.Disowned {
 		r.tellDisowned(svc)
+		r.letGo(svc)
 		return nil, false, nil
 	}
 	lb, err := r.locate(ctx, svc, spec, 0)
 	if isForeign(err) {
+		r.letGo(svc)
 		return nil, false, nil
 	}
 	if err != nil {
@@ -190,6 +192,7 @@ func (r *Reconciler) GetLoadBalancer(ctx context.Context, _ string, svc *v1.Serv
 		return nil, false, nil
 	}
 	if r.isStrangers(svc, spec, lb) {
+		r.letGo(svc)
 		return nil, false, nil
 	}
 	return r.status(svc, spec, lb), true, nil
@@ -295,6 +298,14 @@ func (r *Reconciler) settled(svc *v1.Service) {
 	delete(r.failures, svc.UID)
 	if m, ok := r.memories[svc.UID]; ok {
 		m.postponed = time.Time{}
+	}
+}
+
+// letGo forgets a Service that is being deleted and whose load balancer stays:
+// the framework doesn't ask for its deletion then.
+func (r *Reconciler) letGo(svc *v1.Service) {
+	if svc.DeletionTimestamp != nil {
+		r.forget(svc)
 	}
 }
 

@@ -58,7 +58,10 @@ type requestError struct {
 	err       error
 }
 
-func (e *requestError) Error() string { return e.operation + ": " + doapi.Message(e.err) }
+func (e *requestError) Error() string {
+	return e.operation + ": " + strings.TrimRight(doapi.Message(e.err), ".")
+}
+
 func (e *requestError) Unwrap() error { return e.err }
 
 // pendingError is a load balancer that DigitalOcean is still making.
@@ -196,10 +199,23 @@ func (r *Reconciler) reportRequest(logger klog.Logger, svc *v1.Service, err *req
 		}
 		return next{wait: waitConflict, quietly: true}
 	}
-	return next{}
+	failing := r.busyFor(svc)
+	if failing >= cloudPatience {
+		r.recorder.Tell(svc, events.LoadBalancerRequestFailed, "DigitalOcean's API fails: "+err.Error()+". It is tried again, after longer and longer waits.")
+	}
+	return next{wait: min(max(failing, shortestCloudWait), longestCloudWait)}
 }
 
-// busyFor is how long the Service's load balancer has been busy.
+// Waits after failures of DigitalOcean's, each as long as all before it, and how
+// long they may last before that is told.
+const (
+	cloudPatience     = time.Minute
+	shortestCloudWait = 5 * time.Second
+	longestCloudWait  = 5 * time.Minute
+)
+
+// busyFor is how long the Service's load balancer has been busy, or DigitalOcean
+// failing.
 func (r *Reconciler) busyFor(svc *v1.Service) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

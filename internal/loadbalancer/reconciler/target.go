@@ -37,6 +37,25 @@ func (r *Reconciler) syncTarget(ctx context.Context, w *work) {
 	}
 }
 
+// doubtTarget has the tag's droplets listed anew when a load balancer that
+// targets it has other ones than it should: somebody else changed the tag.
+func (r *Reconciler) doubtTarget(ctx context.Context, all []*godo.LoadBalancer) {
+	if !r.target.Wanted {
+		return
+	}
+	w := &work{}
+	if err := r.shareBackends(ctx, w); err != nil {
+		return // each Service tells of it
+	}
+	eligible := loadbalancer.Eligible(w.candidates)
+	for _, lb := range all {
+		if lb.Tag == r.target.Tag.Name() && len(eligible) > 0 && !slices.Equal(slices.Sorted(slices.Values(lb.DropletIDs)), eligible) {
+			r.target.Tag.Doubt()
+			return
+		}
+	}
+}
+
 // tellTarget tells of trouble with the tag, and has it tried again. The load
 // balancer serves meanwhile, by the droplets' ids or by those that carry the tag.
 func (r *Reconciler) tellTarget(w *work) {
