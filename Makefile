@@ -56,7 +56,7 @@ controlplane: ## Build etcd, kube-apiserver and kubectl, once, into the user's c
 
 .PHONY: generate
 generate: ## Write the documents and golden files that are made from the code.
-	go test ./internal/annotation ./internal/events ./internal/loadbalancer/reconciler -run "Documentation|Golden" -update
+	go test ./internal/annotation ./internal/events ./internal/state ./internal/lint ./internal/admission/policy ./internal/loadbalancer/reconciler ./examples -run "Documentation|Golden" -update
 
 .PHONY: format
 format: ## Format the code.

@@ -136,7 +136,7 @@ func (c *Cloud) SetInformers(factory informers.SharedInformerFactory) {
 	book := c.newBook(factory)
 	c.observe(&observed{book: book, instances: c.instances, droplets: droplets, balancers: balancers})
 	c.balancers = reconciler.New(reconciler.Options{
-		API: c.client.LoadBalancers, Balancers: balancers,
+		API: c.client.LoadBalancers, Tags: c.client.Tags, Balancers: balancers,
 		Certificates: c.client.Certificates, Droplets: droplets,
 		Kube: c.kube.client, Services: services, Nodes: nodes, Recorder: recorder,
 		Metrics: reconciler.NewMetrics(legacyregistry.MustRegister), Book: book, Process: c.process,
@@ -144,6 +144,10 @@ func (c *Cloud) SetInformers(factory informers.SharedInformerFactory) {
 		Cluster:  c.cluster, Clock: c.clock,
 		DriftPeriod: c.config.DriftPeriod, KeepMissing: c.config.KeepMissing, Target: c.target(), Limits: c.limits(factory),
 	})
+	if _, err := factory.Core().V1().Nodes().Informer().AddEventHandler(c.balancers.NodeHandler()); err != nil {
+		// An informer that is stopped before it was started.
+		klog.FromContext(c.kube.context).Error(err, "Changes of Nodes' labels will not act at once")
+	}
 	go c.balancers.Run(c.kube.context)
 }
 

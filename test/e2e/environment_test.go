@@ -283,9 +283,6 @@ func hasTaint(node *v1.Node, key string) bool {
 func (e *environment) event(within time.Duration, object, reason string, contains ...string) {
 	e.t.Helper()
 	e.mayWarn(reason)
-	if strings.HasPrefix(reason, "LoadBalancer") {
-		e.mayWarn("SyncLoadBalancerFailed") // the framework's, of the same trouble
-	}
 	e.eventually(within, fmt.Sprintf("event %s on %s with %q", reason, object, contains), func() error {
 		events, err := e.kube.CoreV1().Events(metav1.NamespaceAll).List(e.ctx, metav1.ListOptions{})
 		if err != nil {
