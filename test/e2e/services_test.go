@@ -183,6 +183,7 @@ func sorted(ids []int) []int {
 
 func TestServiceChangesReachTheLoadBalancer(t *testing.T) {
 	e, _ := startWithNode(t, nil)
+	e.mayWrite(removeDroplets)
 	e.addService("web", nil)
 	_, lb := e.balanced("web")
 	e.sim.ResetRequests()
@@ -390,6 +391,7 @@ func TestAnnotationIsWrittenWithTheTypeInOnePatch(t *testing.T) {
 
 func TestRefusedTokenIsToldOnTheServiceAndTriedOnceAMinute(t *testing.T) {
 	e, _ := startWithNode(t, nil)
+	e.mayWarn("TokenRefused", "LoadBalancerRequestFailed")
 	e.sim.RejectTokens(true)
 	e.sim.ResetRequests()
 	e.addService("web", nil)
@@ -468,6 +470,7 @@ func TestLoadBalancerIsFoundByItsMarkWhateverItsName(t *testing.T) {
 
 func TestTypeThereAndBackAgainIsNoLoss(t *testing.T) {
 	e, _ := startWithNode(t, nil)
+	e.mayWrite(deleteLB)
 	e.addService("web", nil)
 	_, first := e.balanced("web")
 	e.patchService("web", `{"spec":{"type":"ClusterIP"}}`)
