@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -265,7 +266,7 @@ func TestALoweredLimitKeepsTheLoadBalancerAndItsBackends(t *testing.T) {
 
 func TestLimitsForSelectedNamespacesWaitForTheirLabels(t *testing.T) {
 	namespaces := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
-	synced := false
+	var synced atomic.Bool
 	tenant, err := labels.Parse("tenant")
 	if err != nil {
 		t.Fatal(err)
@@ -273,26 +274,28 @@ func TestLimitsForSelectedNamespacesWaitForTheirLabels(t *testing.T) {
 	options := func(o *Options) {
 		o.Limits = Limits{
 			Limits:     limits.Limits{{Name: "tenants", Namespaces: tenant, Types: []string{"REGIONAL"}}},
-			Namespaces: corelisters.NewNamespaceLister(namespaces), HasSynced: func() bool { return synced },
+			Namespaces: corelisters.NewNamespaceLister(namespaces), HasSynced: synced.Load,
 		}
 	}
 	inStand(t, options, func(s *stand) {
 		s.made("team", 1)
 		s.later(time.Minute)
 		s.wantWrites()
-		synced = true
+		synced.Store(true)
 		s.later(time.Minute) // still unknown: the namespace is younger than the informer
 		s.wantWrites()
-		namespace := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"tenant": "a"}}}
-		if err := namespaces.Add(namespace); err != nil {
-			s.t.Fatal(err)
+		label := func(labels map[string]string) {
+			if err := namespaces.Add(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: labels}}); err != nil {
+				s.t.Fatal(err)
+			}
 		}
+		label(map[string]string{"tenant": "a"})
 		s.later(time.Minute)
 		s.wantWrites()
 		if told := strings.Join(s.news(), "\n"); !strings.Contains(told, `limit "tenants"`) {
 			s.t.Errorf("told %s", told)
 		}
-		namespace.Labels = nil
+		label(nil)
 		s.later(waitUser)
 		s.served("team")
 	})
