@@ -90,7 +90,7 @@ func (e *environment) checkUnnamed() {
 
 // others are reasons of warnings that aren't the manager's: the framework's, which
 // repeats what the manager told in its own, and the API server's.
-var others = []string{"SyncLoadBalancerFailed", "ClusterIPNotAllocated"}
+var others = []string{"SyncLoadBalancerFailed", "ClusterIPNotAllocated", "KubernetesDefaultServiceCIDRInconsistent"}
 
 // managerAgent is in the user agent of the manager's requests.
 const managerAgent = "digitalocean-cloud-controller-manager"
