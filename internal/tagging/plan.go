@@ -43,8 +43,8 @@ func decide(w world) plan {
 	}
 	marked := countMarks(w.balancers)
 	for _, lb := range w.balancers {
-		owner := ownerOf(lb, w.services)
-		if owner == nil || !isOurs(owner) || isOtherClusters(lb, w.tag) || w.disowned(owner) {
+		owner := ownerOf(lb, w.services, w.disowned)
+		if owner == nil || !isOurs(owner) || isOtherClusters(lb, w.tag) {
 			continue
 		}
 		holds, mark := holdsID(owner, lb), loadbalancer.ServiceTag(owner)
@@ -66,29 +66,21 @@ func decide(w world) plan {
 }
 
 // ownerOf returns the Service to which the load balancer belongs, by the rules
-// of package reconciler: the one that it was made for, or of those that hold its
-// id the oldest.
-func ownerOf(lb *godo.LoadBalancer, services []*v1.Service) *v1.Service {
-	var oldest *v1.Service
+// of package reconciler: that with the best claim, or of equal ones the oldest.
+func ownerOf(lb *godo.LoadBalancer, services []*v1.Service, disowned func(*v1.Service) bool) *v1.Service {
+	best, owner := loadbalancer.NoClaim, (*v1.Service)(nil)
+	identity := loadbalancer.Identity{ID: lb.ID, Name: lb.Name, Tags: lb.Tags, Addresses: []string{lb.IP, lb.IPv6}}
 	for _, svc := range services {
 		if svc.Spec.Type != v1.ServiceTypeLoadBalancer {
 			continue
 		}
-		if lb.Name == loadbalancer.DefaultName(svc) || hasTag(lb, loadbalancer.ServiceTag(svc)) {
-			return svc
-		}
-		if holdsID(svc, lb) && (oldest == nil || isOlder(svc, oldest)) {
-			oldest = svc
+		claim := loadbalancer.ClaimOf(svc, identity)
+		better := claim > best || claim != loadbalancer.NoClaim && claim == best && loadbalancer.IsOlder(svc, owner)
+		if better && !disowned(svc) {
+			best, owner = claim, svc
 		}
 	}
-	return oldest
-}
-
-func isOlder(a, b *v1.Service) bool {
-	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
-		return a.UID < b.UID
-	}
-	return a.CreationTimestamp.Before(&b.CreationTimestamp)
+	return owner
 }
 
 // isOurs tells whether the framework's service controller has taken the Service
@@ -142,11 +134,7 @@ func holdsID(svc *v1.Service, lb *godo.LoadBalancer) bool {
 	return strings.EqualFold(svc.Annotations[annotation.LoadBalancerID], lb.ID)
 }
 
-// hasTag ignores case, as DigitalOcean does: a tag is shown in the spelling in
-// which it was first used.
-func hasTag(lb *godo.LoadBalancer, tag string) bool {
-	return slices.ContainsFunc(lb.Tags, func(t string) bool { return strings.EqualFold(t, tag) })
-}
+func hasTag(lb *godo.LoadBalancer, tag string) bool { return loadbalancer.HasTag(lb.Tags, tag) }
 
 // countMarks counts the load balancers that carry a mark, by its lower case.
 func countMarks(balancers []*godo.LoadBalancer) map[string]int {

@@ -36,7 +36,7 @@ func (r *Reconciler) meet(w *work, lb *godo.LoadBalancer) {
 // load balancer now.
 func (r *Reconciler) isFirstContact(w *work, lb *godo.LoadBalancer) bool {
 	known := r.recall(w.svc).agreed.id
-	if known == lb.ID || slices.Contains(lb.Tags, loadbalancer.ServiceTag(w.svc)) {
+	if known == lb.ID || loadbalancer.HasTag(lb.Tags, loadbalancer.ServiceTag(w.svc)) {
 		return false
 	}
 	return w.taken || w.svc.Annotations[annotation.DefaultsVersion] == ""
@@ -47,48 +47,37 @@ func (r *Reconciler) isFirstContact(w *work, lb *godo.LoadBalancer) bool {
 // only a manager writes. Where a host name hides the address, the name that the
 // Service gives must do.
 func (r *Reconciler) isServices(svc *v1.Service, spec annotation.Spec, lb *godo.LoadBalancer) bool {
-	if isOwn(svc, lb) {
+	if r.isProven(svc, lb) {
 		return true
 	}
-	known := r.recall(svc).agreed.id
-	if known == lb.ID {
-		return true
-	}
-	return slices.ContainsFunc(svc.Status.LoadBalancer.Ingress, func(i v1.LoadBalancerIngress) bool {
-		if i.IP != "" {
-			return slices.Contains(addressesOf(lb), i.IP)
-		}
-		return known == "" && i.Hostname != "" && lb.Name == spec.Name
-	})
+	return r.recall(svc).agreed.id == "" && lb.Name == spec.Name && !r.isMarkedForOthers(svc, lb) &&
+		slices.ContainsFunc(svc.Status.LoadBalancer.Ingress, func(i v1.LoadBalancerIngress) bool { return i.Hostname != "" })
 }
 
-// isStrangers tells whether the Service only named the load balancer, which was
-// not taken over yet: then it is not the Service's to delete.
+// isStrangers tells whether the Service only names the load balancer, and
+// nothing proves that it was taken over: then it is not the Service's to delete.
+// Neither are annotations proof, which whoever may write Services can write.
 func (r *Reconciler) isStrangers(svc *v1.Service, spec annotation.Spec, lb *godo.LoadBalancer) bool {
 	w := &work{svc: svc, spec: spec}
 	r.meet(w, lb)
 	if !w.adopting || !w.taken {
 		return false
 	}
-	// The version tells that it was taken over, unless the Service is a copy of
-	// another cluster's: there the load balancer may be at work still.
-	if svc.Annotations[annotation.DefaultsVersion] != "" && !r.isMarkedForOthers(svc, lb) {
-		return false
-	}
 	if svc.DeletionTimestamp != nil {
-		r.recorder.Tell(svc, events.LoadBalancerNotOwned, fmt.Sprintf("Load balancer %s (%s) stays: this Service named it, and had not taken it over yet.", lb.Name, lb.ID))
+		r.recorder.Tell(svc, events.LoadBalancerNotOwned, fmt.Sprintf("Load balancer %s (%s) stays: this Service named it, and nothing but its annotations says that it took it over.", lb.Name, lb.ID))
 	}
 	return true
 }
 
 // isMarkedForOthers tells whether the load balancer carries another cluster's
-// tag, or the mark of another Service.
+// tag, or the mark of another Service. It does, to be safe, while the own
+// cluster isn't known.
 func (r *Reconciler) isMarkedForOthers(svc *v1.Service, lb *godo.LoadBalancer) bool {
 	cluster, err := r.cluster()
 	own := append(loadbalancer.ClusterTags(cluster), loadbalancer.ServiceTag(svc))
 	return err != nil || slices.ContainsFunc(lb.Tags, func(tag string) bool {
 		marks := strings.HasPrefix(tag, loadbalancer.ClusterTagPrefix) || loadbalancer.IsServiceTag(tag)
-		return marks && !slices.ContainsFunc(own, func(o string) bool { return strings.EqualFold(o, tag) })
+		return marks && !loadbalancer.HasTag(own, tag)
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/digitalocean/godo"
@@ -25,37 +24,54 @@ const markAge = time.Minute
 // locate finds the Service's load balancer, never another Service's: by the id
 // that is known, or else the one that was made for this very Service, as it was
 // at most maxAge ago. It returns nil without an error when the API shows none,
-// and a [*foreignError] when the one that the Service names belongs to another.
+// and a [*foreignError] when the one that the Service names belongs to another
+// and it has none of its own.
 func (r *Reconciler) locate(ctx context.Context, svc *v1.Service, spec annotation.Spec, maxAge time.Duration) (*godo.LoadBalancer, error) {
-	var foreign error
-	for _, id := range r.knownIDs(svc, spec) {
-		lb, err := r.get(ctx, id, maxAge, r.allIDs)
-		if err == nil {
-			if owner := r.ownerBefore(svc, lb); owner != nil {
-				foreign = &foreignError{id: id, owner: owner}
-				continue
-			}
-			if err := r.mayTake(svc, lb); isForeign(err) {
-				foreign = err
-				continue
-			} else if err != nil {
-				return nil, err
-			}
-			r.setID(svc, lb.ID)
-			return lb, nil
-		}
-		if !doapi.IsNotFound(err) {
-			return nil, err
-		}
+	lb, foreign, err := r.locateByID(ctx, svc, spec, maxAge)
+	if err != nil {
+		return nil, err
 	}
-	if r.hasDoubt(svc) {
-		maxAge = 0
+	if lb == nil {
+		if r.hasDoubt(svc) {
+			maxAge = 0
+		}
+		lb, err = r.locateByMark(ctx, svc, spec, min(maxAge, markAge))
 	}
-	lb, err := r.locateByMark(ctx, svc, spec, min(maxAge, markAge))
-	if lb == nil && err == nil {
+	if err != nil || foreign == nil {
+		return lb, err
+	}
+	if lb == nil {
 		return nil, foreign
 	}
-	return lb, err
+	r.recorder.Tell(svc, events.LoadBalancerNotOwned, fmt.Sprintf("Load balancer %s (%s) stays this Service's: %s.", lb.Name, lb.ID, foreign))
+	return lb, nil
+}
+
+// locateByID finds the load balancer by the ids that are known. foreign is why
+// the Service can't have one of them.
+func (r *Reconciler) locateByID(ctx context.Context, svc *v1.Service, spec annotation.Spec, maxAge time.Duration) (_ *godo.LoadBalancer, foreign, err error) {
+	for _, id := range r.knownIDs(svc, spec) {
+		lb, err := r.get(ctx, id, maxAge, r.allIDs)
+		if doapi.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if owner := r.ownerBefore(svc, lb); owner != nil {
+			foreign = &foreignError{id: id, owner: owner}
+			continue
+		}
+		if err := r.mayTake(svc, lb); isForeign(err) {
+			foreign = err
+			continue
+		} else if err != nil {
+			return nil, nil, err
+		}
+		r.setID(svc, lb.ID)
+		return lb, foreign, nil
+	}
+	return nil, foreign, nil
 }
 
 // get reads a load balancer, as it was at most maxAge ago. See
@@ -87,37 +103,58 @@ func (r *Reconciler) allIDs() []string {
 func (r *Reconciler) pendingIDs() []string { return r.balancers.In(statusNew) }
 
 // ownerBefore returns another Service to which the load balancer belongs rather
-// than to this one: the Service that it was made for, or of those that name its
-// id the oldest.
+// than to this one: that with the better claim, or of equal ones the oldest. One
+// that is disowned has given up its claim.
 func (r *Reconciler) ownerBefore(svc *v1.Service, lb *godo.LoadBalancer) *v1.Service {
-	if isOwn(svc, lb) {
+	best, owner := r.claim(svc, lb), svc
+	if best == loadbalancer.Made {
 		return nil
 	}
 	all, err := r.services.List(labels.Everything())
 	if err != nil {
 		return nil // an informer's lister never fails
 	}
-	var oldest *v1.Service
 	for _, other := range all {
 		if other.UID == svc.UID || other.Spec.Type != v1.ServiceTypeLoadBalancer {
 			continue
 		}
-		if isOwn(other, lb) {
-			return other
+		claim := r.claim(other, lb)
+		if claim == loadbalancer.NoClaim || claim < best || claim == best && !loadbalancer.IsOlder(other, owner) {
+			continue
 		}
-		claims := other.Annotations[annotation.LoadBalancerID] == lb.ID || r.id(other) == lb.ID
-		if claims && !isForeign(r.mayTake(other, lb)) && isOlder(other, svc) && (oldest == nil || isOlder(other, oldest)) {
-			oldest = other
+		if r.givesUp(other, lb) {
+			continue
 		}
+		best, owner = claim, other
 	}
-	return oldest
+	if owner == svc {
+		return nil
+	}
+	return owner
 }
 
-func isOlder(a, b *v1.Service) bool {
-	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
-		return a.UID < b.UID
+// claim is the Service's claim to the load balancer, by what the two show and
+// what this process remembers.
+func (r *Reconciler) claim(svc *v1.Service, lb *godo.LoadBalancer) loadbalancer.Claim {
+	claim := loadbalancer.ClaimOf(svc, identityOf(lb))
+	switch {
+	case r.recall(svc).agreed.id == lb.ID:
+		claim = max(claim, loadbalancer.Shown)
+	case r.id(svc) == lb.ID:
+		claim = max(claim, loadbalancer.Named)
 	}
-	return a.CreationTimestamp.Before(&b.CreationTimestamp)
+	return claim
+}
+
+// givesUp tells whether the Service doesn't have the load balancer in spite of
+// its claim: as it is disowned, or as limits forbid it.
+func (r *Reconciler) givesUp(svc *v1.Service, lb *godo.LoadBalancer) bool {
+	spec, _ := annotation.Parse(svc, r.defaults)
+	return spec.Disowned || isForeign(r.mayTake(svc, lb))
+}
+
+func identityOf(lb *godo.LoadBalancer) loadbalancer.Identity {
+	return loadbalancer.Identity{ID: lb.ID, Name: lb.Name, Tags: lb.Tags, Addresses: addressesOf(lb)}
 }
 
 // knownIDs are the ids under which the load balancer may be found, the most
@@ -163,23 +200,12 @@ func (r *Reconciler) hasAddressOf(svc *v1.Service, lb *godo.LoadBalancer) bool {
 	if lb.IP == "" || !slices.ContainsFunc(svc.Status.LoadBalancer.Ingress, func(i v1.LoadBalancerIngress) bool { return i.IP == lb.IP }) {
 		return false
 	}
-	cluster, err := r.cluster()
-	if err != nil {
-		return false
-	}
-	own := loadbalancer.ClusterTags(cluster)
-	for _, tag := range lb.Tags {
-		if strings.HasPrefix(tag, loadbalancer.ClusterTagPrefix) && !slices.Contains(own, tag) {
-			return false
-		}
-	}
-	return r.ownerBefore(svc, lb) == nil
+	return !r.isMarkedForOthers(svc, lb) && r.ownerBefore(svc, lb) == nil
 }
 
-// isOwn tells whether a load balancer was made for the Service: the default
-// name and the tag both carry the Service's UID. A custom name proves nothing.
+// isOwn tells whether a load balancer was made for the Service.
 func isOwn(svc *v1.Service, lb *godo.LoadBalancer) bool {
-	return lb.Name == loadbalancer.DefaultName(svc) || slices.Contains(lb.Tags, loadbalancer.ServiceTag(svc))
+	return loadbalancer.ClaimOf(svc, identityOf(lb)) == loadbalancer.Made
 }
 
 // vouch makes sure that the API which shows no load balancer of the Service is

@@ -15,6 +15,7 @@ import (
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
 	"digitalocean-cloud-controller-manager/internal/limits"
+	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 )
 
 // Limits are what Services may ask for.
@@ -136,10 +137,7 @@ func (r *Reconciler) standing(svc *v1.Service, lb *godo.LoadBalancer) limits.Sta
 // nobody can have written who may only write Services: annotations and names
 // prove nothing.
 func (r *Reconciler) isProven(svc *v1.Service, lb *godo.LoadBalancer) bool {
-	return isOwn(svc, lb) || r.recall(svc).agreed.id == lb.ID ||
-		slices.ContainsFunc(svc.Status.LoadBalancer.Ingress, func(i v1.LoadBalancerIngress) bool {
-			return i.IP != "" && slices.Contains(addressesOf(lb), i.IP)
-		})
+	return isOwn(svc, lb) || r.recall(svc).agreed.id == lb.ID || loadbalancer.ShowsAddress(svc, addressesOf(lb))
 }
 
 // hasBalancer tells whether the Service has a load balancer of its own already,
