@@ -62,7 +62,7 @@ func (b *budget) acquire(ctx context.Context) (probe bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	p := priorityOf(ctx)
+	p := PriorityOf(ctx)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	start := b.clock.Now()

@@ -215,7 +215,7 @@ func TestCapOnRequestsPerSecondServesUrgentFirst(t *testing.T) {
 		client := clientOn(t, network(func(req *http.Request) (*http.Response, error) {
 			mu.Lock()
 			defer mu.Unlock()
-			order = append(order, priorityOf(req.Context()))
+			order = append(order, PriorityOf(req.Context()))
 			return ok(), nil
 		}), func(o *Options) { o.QPS = 2 })
 		start := time.Now()

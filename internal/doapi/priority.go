@@ -42,7 +42,8 @@ func WithPriority(ctx context.Context, p Priority) context.Context {
 	return context.WithValue(ctx, priorityKey{}, min(max(p, Background), Urgent))
 }
 
-func priorityOf(ctx context.Context) Priority {
+// PriorityOf returns the priority of calls made with the context.
+func PriorityOf(ctx context.Context) Priority {
 	if p, ok := ctx.Value(priorityKey{}).(Priority); ok {
 		return p
 	}

@@ -63,8 +63,9 @@ func isRateLimit(resp *http.Response) bool {
 	if f != nil && f.structured && !strings.EqualFold(f.id, "too_many_requests") {
 		return false
 	}
-	// Its words are enough where something in between dropped the headers.
-	if f != nil && resp.Header.Get("RateLimit-Remaining") == "" && strings.Contains(strings.ToLower(f.message), "rate limit") {
+	// Its words are enough: something in between may drop the headers, and what
+	// remains of the hour says nothing of the minute.
+	if f != nil && strings.Contains(strings.ToLower(f.message), "rate limit") {
 		return true
 	}
 	return resp.Header.Get("Retry-After") != "" || resp.Header.Get("RateLimit-Remaining") == "0"

@@ -141,11 +141,16 @@ func balanced(svc *v1.Service, s Settings, last *good) (Needs, *good) {
 	spec, problems := annotation.Parse(svc, s.Defaults)
 	shape := Shape{spec.Type, spec.Network}
 	id := spec.LoadBalancerID
-	if known, ok := s.shapeOf(id, last); ok {
+	known, exists := s.shapeOf(id, last)
+	if exists {
 		// The annotations may ask for what can't be: the load balancer stays as
 		// it is.
 		shape = known
 		spec.Type, spec.Network = known.Type, known.Network
+	}
+	if !s.concern(shape) && (exists || !isShapeWrong(problems)) {
+		// Whatever else is wrong with it, the firewall has nothing to do with it.
+		return Needs{balancer: id}, &good{nil, id, shape}
 	}
 	// Backends, certificates and the VPC don't matter here.
 	desired, more := loadbalancer.Desire(svc, spec, loadbalancer.Inputs{CertificateID: "any", Cluster: loadbalancer.Cluster{VPC: "any"}})
@@ -175,19 +180,35 @@ func (s Settings) shapeOf(id string, last *good) (Shape, bool) {
 	return Shape{}, false
 }
 
+// concern tells whether load balancers of the shape need anything of the
+// firewall.
+func (s Settings) concern(shape Shape) bool {
+	if shape.Type == annotation.TypeRegional {
+		return s.BalancerNodePorts
+	}
+	return shape.Network != annotation.NetworkInternal
+}
+
+// isShapeWrong tells whether the Service asks for a shape that doesn't exist.
+func isShapeWrong(problems []annotation.Problem) bool {
+	return slices.ContainsFunc(problems, func(p annotation.Problem) bool {
+		return p.Field == annotation.Type || p.Field == annotation.Network
+	})
+}
+
 // openings are what a load balancer needs. A network load balancer hands packets
 // on unread, so they reach the node at the Service's port with the address of
 // the client.
 func (s Settings) openings(d loadbalancer.Desired, shape Shape) []opening {
 	var openings []opening
-	switch {
-	case shape.Type == annotation.TypeRegionalNetwork && shape.Network != annotation.NetworkInternal:
+	switch shape.Type {
+	case annotation.TypeRegionalNetwork:
 		sources := sourcesOf(d.AllowRules)
 		for _, r := range d.ForwardingRules {
 			openings = append(openings, opening{r.TargetProtocol, r.TargetPort, fromSources, sources})
 		}
 		openings = append(openings, opening{protocolTCP, d.HealthCheck.Port, fromBalancerOrAll, nil})
-	case shape.Type == annotation.TypeRegional && s.BalancerNodePorts:
+	case annotation.TypeRegional:
 		for _, r := range d.ForwardingRules {
 			protocol := protocolTCP
 			if r.TargetProtocol == annotation.ProtocolUDP {

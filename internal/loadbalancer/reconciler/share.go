@@ -2,12 +2,15 @@ package reconciler
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
 
+	"digitalocean-cloud-controller-manager/internal/doapi"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
+	"digitalocean-cloud-controller-manager/internal/periodic"
 )
 
 // sharedAge is how long the candidates may serve other Services than the one
@@ -41,25 +44,35 @@ func (s *sharedCandidates) put(w *work, read time.Time) {
 }
 
 // shareBackends has the work go by candidates that were read a moment ago for
-// any Service. Nobody changes them.
+// any Service. Nobody changes them. What is read for all doesn't end with the
+// one Service that came first; priorities are apart, so that none waits behind
+// a lower one.
 func (r *Reconciler) shareBackends(ctx context.Context, w *work) error {
-	_, err, _ := r.shared.flights.Do("", func() (any, error) {
+	flight := r.shared.flights.DoChan(doapi.PriorityOf(ctx).String(), func() (any, error) {
 		begun := r.clock.Now()
-		if _, _, ok := r.shared.latest(begun); ok {
-			return nil, nil
+		if candidates, waiting, ok := r.shared.latest(begun); ok {
+			return &work{candidates: candidates, waiting: waiting}, nil
 		}
 		read := &work{}
-		if err := r.readBackends(ctx, read, begun.Add(-backendAge)); err != nil {
+		// A panic in here would end the process.
+		err := periodic.Safely(context.WithoutCancel(ctx), syncTimeout, func(ctx context.Context) error {
+			return r.readBackends(ctx, read, begun.Add(-backendAge))
+		})
+		if err != nil {
 			return nil, err
 		}
 		r.shared.put(read, begun)
-		return nil, nil
+		return read, nil
 	})
-	if err != nil {
-		return err
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("look up backends: %w", ctx.Err())
+	case result := <-flight:
+		if result.Err != nil {
+			return result.Err
+		}
+		read := result.Val.(*work)
+		w.candidates, w.waiting = read.candidates, read.waiting
+		return nil
 	}
-	r.shared.mu.Lock()
-	defer r.shared.mu.Unlock()
-	w.candidates, w.waiting = r.shared.candidates, r.shared.waiting
-	return nil
 }
