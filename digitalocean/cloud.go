@@ -23,6 +23,7 @@ import (
 	"digitalocean-cloud-controller-manager/internal/inventory"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer/reconciler"
+	"digitalocean-cloud-controller-manager/internal/standstill"
 	"digitalocean-cloud-controller-manager/internal/state"
 	"digitalocean-cloud-controller-manager/internal/targets"
 	"digitalocean-cloud-controller-manager/internal/version"
@@ -42,6 +43,7 @@ type Cloud struct {
 	client *doapi.Client
 	clock  clock.WithTicker
 	region string
+	guard  standstill.Guard
 	// started is true once the API has answered what is asked at start.
 	started atomic.Bool
 
@@ -86,7 +88,7 @@ func New(ctx context.Context, settings *config.Config) (*Cloud, error) {
 	}
 	c := &Cloud{config: settings, clock: clock.RealClock{}}
 	var err error
-	if c.client, err = newClient(settings.API); err != nil {
+	if c.client, err = c.newClient(); err != nil {
 		return nil, err
 	}
 	c.beginObserving()
@@ -99,7 +101,16 @@ func New(ctx context.Context, settings *config.Config) (*Cloud, error) {
 	return c, nil
 }
 
-func newClient(api config.API) (*doapi.Client, error) {
+// Led says that this process works only while it holds a lease of that duration,
+// and gives up when it could not renew it for the time renew. After a standstill
+// that may have cost it the lease, writes to DigitalOcean wait until it is clear
+// that it leads still. Without a call, nobody else is expected to work.
+func (c *Cloud) Led(ctx context.Context, lease, renew time.Duration) {
+	go c.guard.Run(ctx, c.clock, lease-renew, renew)
+}
+
+func (c *Cloud) newClient() (*doapi.Client, error) {
+	api := c.config.API
 	source := doapi.StaticToken(api.Token)
 	if api.TokenFile != "" {
 		source = doapi.FileToken(api.TokenFile)
@@ -110,6 +121,7 @@ func newClient(api config.API) (*doapi.Client, error) {
 	}
 	return doapi.New(doapi.Options{
 		TokenSource: source, BaseURL: api.URL, Version: version.Version(), QPS: api.RateLimitQPS, Metrics: metrics,
+		BeforeWrite: c.guard.Wait,
 	})
 }
 

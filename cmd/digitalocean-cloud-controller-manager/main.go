@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -136,6 +137,11 @@ func newCloud(config *cloudconfig.CompletedConfig) cloudprovider.Interface {
 	}
 	if err != nil {
 		fail(err)
+	}
+	if ours, ok := cloud.(*digitalocean.Cloud); ok {
+		if election := config.ComponentConfig.Generic.LeaderElection; election.LeaderElect {
+			ours.Led(context.Background(), election.LeaseDuration.Duration, election.RenewDeadline.Duration)
+		}
 	}
 	return cloud
 }

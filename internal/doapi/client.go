@@ -1,6 +1,7 @@
 package doapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -44,6 +45,10 @@ type Options struct {
 	Clock clock.WithTicker
 	// Metrics are recorded into. Nil: none.
 	Metrics *Metrics
+	// BeforeWrite is asked right before each attempt of a call that may change
+	// something, whatever that waited for before; the call fails with its error.
+	// Nil: nothing is asked.
+	BeforeWrite func(context.Context) error
 }
 
 // Client is a [godo.Client] that keeps to the token's quota. It is safe for
@@ -75,6 +80,9 @@ func New(o Options) (*Client, error) {
 	var rt http.RoundTripper = &exchange{base: o.Transport, timeout: o.Timeout}
 	rt = &logged{next: rt, clock: o.Clock}
 	rt = &measured{next: rt, clock: o.Clock, metrics: o.Metrics}
+	if o.BeforeWrite != nil {
+		rt = &guarded{next: rt, ask: o.BeforeWrite}
+	}
 	budget := newBudget(rt, o.Clock, o.QPS, o.Metrics)
 	signer := &auth{
 		next: budget, source: o.TokenSource, userAgent: userAgentName + o.Version,

@@ -3,17 +3,20 @@ package doapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/digitalocean/godo"
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestOptionsAreChecked(t *testing.T) {
@@ -232,4 +235,25 @@ func sendSecret(ctx context.Context, c *Client, method, secret string) error {
 	}
 	_, err = c.Do(ctx, req, nil)
 	return err
+}
+
+func TestWritesAreAskedForBeforeTheyGoOut(t *testing.T) {
+	held := errors.New("held back")
+	var sent []string
+	rt := network(func(req *http.Request) (*http.Response, error) {
+		sent = append(sent, req.Method)
+		return reply(200, accountBody), nil
+	})
+	client, err := New(Options{TokenSource: StaticToken(mustToken(t, testSecret)), Transport: rt, BeforeWrite: func(context.Context) error { return held }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
+		if err := send(t.Context(), client, method); errors.Is(err, held) == slices.Contains([]string{"GET", "HEAD"}, method) {
+			t.Errorf("%s: error %v", method, err)
+		}
+	}
+	if diff := cmp.Diff([]string{"GET", "HEAD"}, sent); diff != "" {
+		t.Error(diff)
+	}
 }
