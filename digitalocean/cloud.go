@@ -19,11 +19,11 @@ import (
 	"digitalocean-cloud-controller-manager/internal/doapi"
 	"digitalocean-cloud-controller-manager/internal/events"
 	"digitalocean-cloud-controller-manager/internal/firewall"
+	"digitalocean-cloud-controller-manager/internal/gate"
 	"digitalocean-cloud-controller-manager/internal/instances"
 	"digitalocean-cloud-controller-manager/internal/inventory"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer/reconciler"
-	"digitalocean-cloud-controller-manager/internal/standstill"
 	"digitalocean-cloud-controller-manager/internal/state"
 	"digitalocean-cloud-controller-manager/internal/targets"
 	"digitalocean-cloud-controller-manager/internal/version"
@@ -43,9 +43,14 @@ type Cloud struct {
 	client *doapi.Client
 	clock  clock.WithTicker
 	region string
-	guard  standstill.Guard
 	// started is true once the API has answered what is asked at start.
 	started atomic.Bool
+
+	// Who works.
+	election Election
+	holder   atomic.Pointer[string]
+	resigned atomic.Bool
+	gate     gate.Gate
 
 	// What operators see.
 	begun    time.Time
@@ -101,14 +106,6 @@ func New(ctx context.Context, settings *config.Config) (*Cloud, error) {
 	return c, nil
 }
 
-// Led says that this process works only while it holds a lease of that duration,
-// and gives up when it could not renew it for the time renew. After a standstill
-// that may have cost it the lease, writes to DigitalOcean wait until it is clear
-// that it leads still. Without a call, nobody else is expected to work.
-func (c *Cloud) Led(ctx context.Context, lease, renew time.Duration) {
-	go c.guard.Run(ctx, c.clock, lease-renew, renew)
-}
-
 func (c *Cloud) newClient() (*doapi.Client, error) {
 	api := c.config.API
 	source := doapi.StaticToken(api.Token)
@@ -121,7 +118,7 @@ func (c *Cloud) newClient() (*doapi.Client, error) {
 	}
 	return doapi.New(doapi.Options{
 		TokenSource: source, BaseURL: api.URL, Version: version.Version(), QPS: api.RateLimitQPS, Metrics: metrics,
-		BeforeWrite: c.guard.Wait,
+		EnterWrite: c.gate.Enter,
 	})
 }
 
@@ -130,6 +127,7 @@ func (c *Cloud) newClient() (*doapi.Client, error) {
 func (c *Cloud) Initialize(clientBuilder cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
 	c.process.Leads()
 	c.kube = newKubeAccess(clientBuilder, stop)
+	c.leads()
 	c.kube.recorder = c.process.Recorder(c.kube.recorder)
 	go c.watchToken(stop)
 }

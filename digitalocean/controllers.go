@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
@@ -72,18 +71,13 @@ func (start starter) constructor() app.InitFuncConstructor {
 	}
 }
 
-// lease is the object on which is told what concerns no Service and no Node.
-func lease() *v1.ObjectReference {
-	return &v1.ObjectReference{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Namespace: leaseNamespace, Name: leaseName}
-}
-
 func (c *Cloud) startFirewall(*cloudconfig.CompletedConfig) (runner, error) {
 	if c.config.Firewall == nil {
 		return nil, nil
 	}
 	return firewall.New(firewall.Options{
 		API:      firewall.API{Firewalls: c.client.Firewalls, Tags: c.client.Tags, LoadBalancers: c.client.LoadBalancers},
-		Services: c.shared.informers.Core().V1().Services(), Recorder: c.shared.recorder, Object: lease(),
+		Services: c.shared.informers.Core().V1().Services(), Recorder: c.shared.recorder, Object: c.lease(),
 		Metrics:  firewall.NewMetrics(legacyregistry.MustRegister),
 		Identity: firewall.Identity{Name: c.config.Firewall.Name, Tags: c.config.Firewall.Tags},
 		Settings: firewall.Settings{Defaults: c.config.Defaults, Shape: c.shapeOf},
@@ -125,7 +119,7 @@ func (c *Cloud) startDrift(completed *cloudconfig.CompletedConfig) (runner, erro
 		TagLabels: len(c.config.Nodes.TagLabels) > 0, Metrics: drift.NewNodeMetrics(legacyregistry.MustRegister),
 	})
 	options := drift.Options{
-		Period: c.config.DriftPeriod, Checks: []func(context.Context) error{nodes.Check}, Lease: lease(),
+		Period: c.config.DriftPeriod, Checks: []func(context.Context) error{nodes.Check}, Lease: c.lease(),
 		Recorder: c.shared.recorder, Metrics: drift.NewMetrics(legacyregistry.MustRegister), Clock: c.clock,
 		HasSynced: func() bool {
 			return informers.Services().Informer().HasSynced() && informers.Nodes().Informer().HasSynced()

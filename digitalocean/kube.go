@@ -5,7 +5,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -37,13 +36,6 @@ func newKubeAccess(clientBuilder cloudprovider.ControllerClientBuilder, stop <-c
 	}
 }
 
-// leaseName and leaseNamespace are the framework's defaults, and the public
-// manager's.
-const (
-	leaseName      = "cloud-controller-manager"
-	leaseNamespace = metav1.NamespaceSystem
-)
-
 // tokenCheck is how often it is looked whether the token is refused. It makes
 // no call.
 const tokenCheck = 5 * time.Second
@@ -52,7 +44,7 @@ const tokenCheck = 5 * time.Second
 // there may be no Service on which anybody would see it.
 func (c *Cloud) watchToken(stop <-chan struct{}) {
 	recorder := events.NewRecorder(c.kube.recorder, c.clock)
-	lease := lease()
+	lease := c.lease()
 	wait.Until(func() {
 		health := c.client.Health()
 		if !health.OK && health.Class == doapi.ClassAccount {

@@ -59,12 +59,14 @@ func newCommand(stop <-chan struct{}) (*cobra.Command, error) {
 		return nil, fmt.Errorf("make options: %w", err)
 	}
 	preset(opts)
-	command := app.NewCloudControllerManagerCommand(opts, newCloud, digitalocean.Controllers(), names.CCMControllerAliases(), cliflag.NamedFlagSets{}, stop)
+	led := &leader{}
+	command := app.NewCloudControllerManagerCommand(opts, led.newCloud, digitalocean.Controllers(), names.CCMControllerAliases(), cliflag.NamedFlagSets{}, stop)
 	command.Use = "digitalocean-cloud-controller-manager"
 	command.Long = "The DigitalOcean cloud controller manager initialises Nodes from droplets, removes Nodes\n" +
 		"whose droplet is gone, and makes a load balancer for each Service of type LoadBalancer.\n" +
 		"Settings of DigitalOcean's side are environment variables; see docs/configuration.md."
 	command.PreRun = printVersion
+	command.PostRun = led.resign
 	// DigitalOcean's VPCs have no routes to configure; the framework would
 	// warn of it at each start.
 	if err := presetFlag(command, "configure-cloud-routes", "false"); err != nil {
@@ -121,9 +123,23 @@ func printVersion(command *cobra.Command, _ []string) {
 	}
 }
 
+// leader is this process if it leads.
+type leader struct{ cloud *digitalocean.Cloud }
+
+// resign ends the work of a process that was told to end.
+func (l *leader) resign(*cobra.Command, []string) {
+	if l.cloud == nil {
+		return
+	}
+	if err := l.cloud.Resign(context.Background()); err != nil {
+		klog.ErrorS(err, "Ended without giving up the lease, which will run out")
+	}
+	klog.Flush()
+}
+
 // newCloud makes the provider. It runs on every replica, before one of them
 // leads.
-func newCloud(config *cloudconfig.CompletedConfig) cloudprovider.Interface {
+func (l *leader) newCloud(config *cloudconfig.CompletedConfig) cloudprovider.Interface {
 	provider := config.ComponentConfig.KubeCloudShared.CloudProvider
 	if file := provider.CloudConfigFile; file != "" {
 		// The framework would end with a dump of all goroutines.
@@ -139,8 +155,12 @@ func newCloud(config *cloudconfig.CompletedConfig) cloudprovider.Interface {
 		fail(err)
 	}
 	if ours, ok := cloud.(*digitalocean.Cloud); ok {
-		if election := config.ComponentConfig.Generic.LeaderElection; election.LeaderElect {
-			ours.Led(context.Background(), election.LeaseDuration.Duration, election.RenewDeadline.Duration)
+		if e := config.ComponentConfig.Generic.LeaderElection; e.LeaderElect {
+			l.cloud = ours
+			ours.Lead(context.Background(), digitalocean.Election{
+				Namespace: e.ResourceNamespace, Name: e.ResourceName,
+				LeaseDuration: e.LeaseDuration.Duration, RenewDeadline: e.RenewDeadline.Duration,
+			}, config.Kubeconfig)
 		}
 	}
 	return cloud

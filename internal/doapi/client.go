@@ -45,10 +45,10 @@ type Options struct {
 	Clock clock.WithTicker
 	// Metrics are recorded into. Nil: none.
 	Metrics *Metrics
-	// BeforeWrite is asked right before each attempt of a call that may change
-	// something, whatever that waited for before; the call fails with its error.
-	// Nil: nothing is asked.
-	BeforeWrite func(context.Context) error
+	// EnterWrite is asked right before each attempt of a call that may change
+	// something, whatever that waited for before; what it returns is called when
+	// the answer is there. The call fails with its error. Nil: nothing is asked.
+	EnterWrite func(context.Context) (leave func(), err error)
 }
 
 // Client is a [godo.Client] that keeps to the token's quota. It is safe for
@@ -80,8 +80,8 @@ func New(o Options) (*Client, error) {
 	var rt http.RoundTripper = &exchange{base: o.Transport, timeout: o.Timeout}
 	rt = &logged{next: rt, clock: o.Clock}
 	rt = &measured{next: rt, clock: o.Clock, metrics: o.Metrics}
-	if o.BeforeWrite != nil {
-		rt = &guarded{next: rt, ask: o.BeforeWrite}
+	if o.EnterWrite != nil {
+		rt = &gated{next: rt, enter: o.EnterWrite}
 	}
 	budget := newBudget(rt, o.Clock, o.QPS, o.Metrics)
 	signer := &auth{

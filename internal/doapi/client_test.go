@@ -244,7 +244,7 @@ func TestWritesAreAskedForBeforeTheyGoOut(t *testing.T) {
 		sent = append(sent, req.Method)
 		return reply(200, accountBody), nil
 	})
-	client, err := New(Options{TokenSource: StaticToken(mustToken(t, testSecret)), Transport: rt, BeforeWrite: func(context.Context) error { return held }})
+	client, err := New(Options{TokenSource: StaticToken(mustToken(t, testSecret)), Transport: rt, EnterWrite: func(context.Context) (func(), error) { return nil, held }})
 	if err != nil {
 		t.Fatal(err)
 	}

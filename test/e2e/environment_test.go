@@ -123,17 +123,16 @@ func (e *environment) env() []string {
 	return env
 }
 
-// stopManager stops the manager and frees its lease, which would hold the next
-// one up for a quarter of a minute.
+// stopManager stops the manager, which gives its lease up.
 func (e *environment) stopManager() {
 	e.t.Helper()
 	if err := e.manager.Stop(); err != nil {
 		e.t.Fatal(err)
 	}
-	e.freeLease()
 }
 
-// killManager ends the manager as a crash does.
+// killManager ends the manager as a crash does, and frees its lease, which would
+// hold the next one up for a quarter of a minute.
 func (e *environment) killManager() {
 	e.t.Helper()
 	_ = e.manager.Kill()
