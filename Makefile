@@ -11,6 +11,7 @@ LDFLAGS := -s -w -X $(PACKAGE)/internal/version.version=$(VERSION) -X $(PACKAGE)
 # Packages of the tests against a real control plane.
 E2E     := ./test/e2e ./internal/sandbox
 TOOLS   := go tool -modfile=hack/tools/go.mod
+HAS_CHROMIUM := command -v chromium chromium-browser google-chrome chrome >/dev/null
 # Arguments of `make sandbox` and `make e2e`.
 ARGS    ?=
 
@@ -37,6 +38,7 @@ lint: ## gofmt, go vet and staticcheck.
 
 .PHONY: unit
 unit: ## Tests that need nothing but Go, and the smaller counts of API calls.
+	@$(HAS_CHROMIUM) || [[ -n "$${REQUIRE_CHROMIUM:-}" ]] || echo "SKIPPED: the tests of the simulator's console, as there is no Chromium (make chromium)"
 	go test -race $$(go list ./... | grep -v -e /test/e2e -e /test/bench -e /test/chart -e /internal/sandbox)
 	go test -short ./test/bench
 
@@ -51,6 +53,10 @@ bench: controlplane ## Count API calls and measure times at scale; the results s
 .PHONY: controlplane
 controlplane: ## Build etcd, kube-apiserver and kubectl, once, into the user's cache (CONTROLPLANE=download fetches them).
 	@go run ./cmd/ccmctl controlplane >/dev/null
+
+.PHONY: chromium
+chromium: ## Install Debian's Chromium, if there is none yet, for the tests of the simulator's console.
+	@$(HAS_CHROMIUM) || (apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends chromium)
 
 ##@ Change
 
