@@ -111,6 +111,7 @@ func TestProblemsSayWhatIsAllowed(t *testing.T) {
 		{Protocol, "udp", []string{"tcp, http, https, http2 or http3", "spec.ports[].protocol"}},
 		{HealthCheckIntervalSeconds, "3s", []string{`"3s"`, "3 to 300", "seconds"}},
 		{HealthCheckHealthyThreshold, "11", []string{"2 to 10"}},
+		{StickySessionsCookieName, "a,b", []string{"cookie's name"}},
 		{StickySessionsType, "cookie", []string{"none or cookies"}},
 		{TLSPorts, "443, 8443x", []string{`"8443x" is none`}},
 		{AllowRules, "ip:192.0.2.1, 192.0.2.2", []string{`"192.0.2.2" is none`, "ip:", "cidr:"}},

@@ -53,7 +53,7 @@ var (
 	uuidPattern   = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 	namePattern   = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9.])?$`)
 	pathPattern   = regexp.MustCompile(`^/[!-~]*$`)
-	cookiePattern = regexp.MustCompile("^[a-zA-Z0-9" + regexp.QuoteMeta(cookieMarks) + "]+$")
+	cookiePattern = regexp.MustCompile("^[a-zA-Z0-9" + strings.ReplaceAll(regexp.QuoteMeta(cookieMarks), "-", `\-`) + "]+$")
 )
 
 // check reports why value is not one that the annotation takes, or "".

@@ -126,6 +126,13 @@ func (c *Controller) disowned(svc *v1.Service) bool {
 	return spec.Disowned
 }
 
+// backendsOnly tells whether the manager may write nothing of the Service's load
+// balancer but its backends.
+func (c *Controller) backendsOnly(svc *v1.Service) bool {
+	spec, _ := annotation.Parse(svc, c.options.Defaults)
+	return spec.Manage == annotation.ManageBackends
+}
+
 // HealthChecker implements [controller.HealthCheckable]. It fails for a loop
 // that is stuck alone.
 func (c *Controller) HealthChecker() healthz.UnnamedHealthChecker { return c.loop }

@@ -40,7 +40,7 @@ func (c *Controller) pass(ctx context.Context) error {
 	}
 	c.observe(balancers)
 	w := world{
-		balancers: balancers, services: services, disowned: c.disowned,
+		balancers: balancers, services: services, disowned: c.disowned, backendsOnly: c.backendsOnly,
 		before: c.options.Clock.Now().Add(-c.options.Period),
 	}
 	if len(tags) > 0 {

@@ -23,6 +23,8 @@ type world struct {
 	before time.Time
 	// disowned tells whether the Service's load balancer is to be left alone.
 	disowned func(*v1.Service) bool
+	// backendsOnly tells whether nothing but its backends is the manager's.
+	backendsOnly func(*v1.Service) bool
 }
 
 // plan is what there is to do, before what was done a moment ago is left out.
@@ -44,7 +46,7 @@ func decide(w world) plan {
 	marked := countMarks(w.balancers)
 	for _, lb := range w.balancers {
 		owner := ownerOf(lb, w.services, w.disowned)
-		if owner == nil || !isOurs(owner) || isOtherClusters(lb, w.tag) {
+		if owner == nil || !isOurs(owner) || isOtherClusters(lb, w.tag) || w.backendsOnly(owner) {
 			continue
 		}
 		holds, mark := holdsID(owner, lb), loadbalancer.ServiceTag(owner)

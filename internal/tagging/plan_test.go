@@ -21,7 +21,8 @@ type decided struct{ Tag, Unmark []string }
 func decideFor(balancers []*godo.LoadBalancer, services []*v1.Service) decided {
 	p := decide(world{
 		balancers: balancers, services: services, tag: clusterTag, before: time.Now().Add(-DefaultPeriod),
-		disowned: func(svc *v1.Service) bool { return svc.Annotations[annotation.Disown] == "true" },
+		disowned:     func(svc *v1.Service) bool { return svc.Annotations[annotation.Disown] == "true" },
+		backendsOnly: func(svc *v1.Service) bool { return svc.Annotations[annotation.Manage] == annotation.ManageBackends },
 	})
 	return decided{p.untagged, slices.Sorted(maps.Keys(p.marks))}
 }
@@ -63,6 +64,7 @@ func TestWhatIsTheClustersIsTagged(t *testing.T) {
 		"the mark of a Service that is gone":           {lb(tags("k8s-svc:uid-gone")), []*v1.Service{svc(noID)}, nil},
 		"the Service is disowned":                      {lb(), []*v1.Service{svc(disowned)}, nil},
 		"the Service is disowned, it has a mark":       {lb(tags("k8s-svc:uid-a")), []*v1.Service{svc(disowned)}, nil},
+		"another's but for its backends":               {lb(), []*v1.Service{svc(func(s *v1.Service) { s.Annotations[annotation.Manage] = annotation.ManageBackends })}, nil},
 		"another cluster's tag":                        {lb(tags("k8s:green")), []*v1.Service{svc()}, nil},
 		"the Service has another class":                {lb(), []*v1.Service{svc(func(s *v1.Service) { s.Spec.LoadBalancerClass = new("x") })}, nil},
 		"the Service is no load balancer":              {lb(), []*v1.Service{svc(func(s *v1.Service) { s.Spec.Type = v1.ServiceTypeNodePort })}, nil},

@@ -188,6 +188,7 @@ func (t *Tag) put(ctx context.Context, ids, all []int) error {
 		if _, _, err := t.api.Create(ctx, &godo.TagCreateRequest{Name: t.name}); err != nil {
 			return fmt.Errorf("create tag %s: %w", t.name, err)
 		}
+		klog.FromContext(ctx).Info("Created the tag of backends", "tag", t.name)
 		clear(t.carriers)
 		ids, request = all, &godo.TagResourcesRequest{Resources: resources(all)}
 		_, err = t.api.TagResources(ctx, t.name, request)

@@ -39,7 +39,7 @@ func valid(d annotation.Definition, v string) string {
 	case annotation.KindText:
 		return sized("bytes("+v+")", d.Min, d.Max) + " && " + v + ".trim() == " + v + " && !" + matches(v, `\p{Cc}`)
 	case annotation.KindCookie:
-		return sized(v, d.Min, d.Max) + " && " + matches(v, "^[a-zA-Z0-9!#$%&'*+,.^_`|~-]+$")
+		return sized(v, d.Min, d.Max) + " && " + matches(v, "^[a-zA-Z0-9!#$%&'*+.^_`|~-]+$")
 	case annotation.KindPath:
 		return sized(v, 1, maxPath) + " && " + matches(v, `^/[!-~]*$`)
 	case annotation.KindHost:
