@@ -28,7 +28,7 @@ build: ## Build every program into bin/.
 ##@ Check
 
 .PHONY: test
-test: lint unit e2e ## Everything that must pass: lint, unit and end-to-end tests.
+test: lint unit e2e image-test ## Everything that must pass: lint, unit and end-to-end tests, and tests of the images.
 
 .PHONY: lint
 lint: ## gofmt, go vet and staticcheck.
@@ -46,6 +46,17 @@ unit: ## Tests that need nothing but Go, and the smaller counts of API calls.
 e2e: ## Tests of the built manager against a real kube-apiserver, etcd and the simulator.
 	KUBEBUILDER_ASSETS=$$(go run ./cmd/ccmctl controlplane) go test -race -count=1 -timeout 30m -parallel 5 $(ARGS) $(E2E)
 
+.PHONY: image-test
+image-test: ## Build the images twice and look into them.
+	cd hack/image && go vet ./... && go test -count=1 $(ARGS) ./...
+
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities in what is used (asks the Go vulnerability database).
+	$(TOOLS) govulncheck ./...
+
+.PHONY: ci
+ci: test vulncheck ## What CI runs: test and vulncheck.
+
 .PHONY: bench
 bench: controlplane ## Count API calls and measure times at scale; the results stand in docs/performance.md.
 	go test -count=1 -timeout 30m -v ./test/bench 2>&1 | grep -v '^[IWE][0-9]'
@@ -57,6 +68,26 @@ controlplane: ## Build etcd, kube-apiserver and kubectl, once, into the user's c
 .PHONY: chromium
 chromium: ## Install Debian's Chromium, if there is none yet, for the tests of the simulator's console.
 	@$(HAS_CHROMIUM) || (apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends chromium)
+
+##@ Release
+
+IMAGE := cd hack/image && go run . --root ../.. --version $(VERSION) --commit $(COMMIT) --created $(shell git log -1 --format=%ct 2>/dev/null)
+
+.PHONY: image
+image: ## Build the images for all platforms into dist/images, as OCI layouts (VERSION=v1.2.3).
+	$(IMAGE) --layout $(CURDIR)/dist/images
+
+.PHONY: publish
+publish: ## Push images and chart (VERSION=v1.2.3 REPOSITORY=registry/path); dist/published lists the images.
+	@[[ -n "$(REPOSITORY)" ]] || { echo "REPOSITORY=registry/path is missing: it says where to"; exit 2; }
+	mkdir -p dist
+	$(IMAGE) --repository $(REPOSITORY) --sbom $(CURDIR)/dist/sbom | tee $(CURDIR)/dist/published
+	$(TOOLS) helm package deploy/charts/digitalocean-cloud-controller-manager --app-version $(VERSION) --destination dist
+	$(TOOLS) helm push dist/*.tgz oci://$(REPOSITORY)/charts
+
+.PHONY: bump-version
+bump-version: ## Prepare a release: version file, chart, changelog, manifests (NEW_VERSION=v1.2.3).
+	hack/release/bump-version.sh $(NEW_VERSION)
 
 ##@ Change
 
