@@ -1,0 +1,120 @@
+package chart
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"digitalocean-cloud-controller-manager/deploy"
+	"digitalocean-cloud-controller-manager/internal/golden"
+)
+
+const manifests = root + "/deploy/manifests/"
+
+// rendered are the manifests for people without Helm, by what of the chart each
+// is made of.
+var rendered = map[string][]string{
+	"rbac.yaml":       {"rbac.yaml"},
+	"configmap.yaml":  {"configmap.yaml"},
+	"deployment.yaml": {"manager.yaml", "poddisruptionbudget.yaml"},
+	"daemonset.yaml":  {"manager.yaml"},
+}
+
+// header stands above each of them.
+const header = "# Rendered from deploy/charts by make generate: change the chart.\n"
+
+// helmsOwn are lines that make sense with Helm only: labels of the release, and
+// the checksum of a configuration that people without Helm edit in place.
+var helmsOwn = regexp.MustCompile(`(?m)^ *(helm\.sh/chart|app\.kubernetes\.io/managed-by|app\.kubernetes\.io/version|checksum/config): .*\n|^# Source: .*\n`)
+
+var betweenDocuments = regexp.MustCompile(`\n+---\n`)
+
+func withoutHelm(manifest string) string {
+	plain := betweenDocuments.ReplaceAllString(helmsOwn.ReplaceAllString(manifest, ""), "\n---\n")
+	return header + strings.TrimPrefix(strings.TrimLeft(plain, "\n"), "---\n")
+}
+
+func manifest(t *testing.T, templates []string, values string) string {
+	t.Helper()
+	var args []string
+	for _, name := range templates {
+		args = append(args, "--show-only", "templates/"+name)
+	}
+	text, err := template(t, values, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return withoutHelm(text)
+}
+
+func TestGoldenManifests(t *testing.T) {
+	for _, file := range slices.Sorted(maps.Keys(rendered)) {
+		t.Run(file, func(t *testing.T) {
+			values := ""
+			if file == "daemonset.yaml" {
+				values = "kind: DaemonSet"
+			}
+			golden.Check(t, manifests+file, manifest(t, rendered[file], values))
+		})
+	}
+}
+
+// The plain files for Prometheus and Grafana are the chart's too.
+func TestGoldenDashboards(t *testing.T) {
+	for plain, source := range map[string]string{"alerts.yaml": "alerts.yaml", "dashboard.json": "dashboard.json"} {
+		text, err := os.ReadFile(chartPath + "/files/" + source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden.Check(t, root+"/deploy/dashboards/"+plain, string(text))
+	}
+}
+
+func TestTheTestsRunWithTheChartsRoles(t *testing.T) {
+	if got, want := string(deploy.RBAC), manifest(t, rendered["rbac.yaml"], ""); got != want {
+		t.Error("deploy.RBAC is not what the chart renders: run make generate")
+	}
+}
+
+func TestTheAPIServerAcceptsTheManifests(t *testing.T) {
+	c := startCluster(t)
+	files, err := filepath.Glob(manifests + "*.yaml")
+	if err != nil || len(files) < 5 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		if filepath.Base(file) == "kustomization.yaml" {
+			continue
+		}
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.accepts(t, string(text))
+		})
+	}
+}
+
+func TestKustomizeBuildsTheManifests(t *testing.T) {
+	c := startCluster(t)
+	built, err := c.run(t, "", "kustomize", manifests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.accepts(t, built)
+	objects := decode(t, built)
+	for _, kind := range []string{"Deployment", "ConfigMap"} {
+		if !slices.ContainsFunc(objects, func(o *object) bool { return o.GetKind() == kind }) {
+			t.Errorf("no %s", kind)
+		}
+	}
+	// A template of a Secret must not take the place of the real one.
+	if slices.ContainsFunc(objects, func(o *object) bool { return o.GetKind() == "Secret" }) {
+		t.Error("the Secret's template is among the resources")
+	}
+}
