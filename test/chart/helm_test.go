@@ -3,6 +3,7 @@ package chart
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -13,7 +14,6 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"digitalocean-cloud-controller-manager/internal/controlplane"
@@ -135,9 +135,15 @@ func find(t *testing.T, objects []*object, kind, name string) *object {
 // as is find in the object's own type, strictly.
 func as[T any](t *testing.T, objects []*object, kind, name string) *T {
 	t.Helper()
-	typed := new(T)
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(find(t, objects, kind, name).Object, typed, true); err != nil {
+	text, err := json.Marshal(find(t, objects, kind, name).Object)
+	if err != nil {
 		t.Fatal(err)
+	}
+	typed := new(T)
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(typed); err != nil {
+		t.Fatalf("%s %s: %v", kind, name, err)
 	}
 	return typed
 }

@@ -87,7 +87,7 @@ func TestTheAdmissionServersRightsAreThoseOfItsManifests(t *testing.T) {
 		t.Fatal(err)
 	}
 	const name = "system:" + chartName + "-admission-server"
-	fromChart, alone := render(t, "admission: {enabled: true}"), decode(t, string(shipped))
+	fromChart, alone := render(t, "admission: {enabled: true}\nconfig: {loadBalancer: {limits: {some: {namespaces: a=b, maxSizeUnit: 1}}}}"), decode(t, string(shipped))
 	cluster := cmp.Diff(as[rbacv1.ClusterRole](t, alone, "ClusterRole", name).Rules, as[rbacv1.ClusterRole](t, fromChart, "ClusterRole", name).Rules)
 	// The Secret has another name.
 	local := cmp.Diff(as[rbacv1.Role](t, alone, "Role", name).Rules, as[rbacv1.Role](t, fromChart, "Role", name).Rules,

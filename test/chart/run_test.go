@@ -65,7 +65,8 @@ func TestTheManagerWorksAsTheChartRunsIt(t *testing.T) {
 	}
 	within(t, time.Minute, log, "the Node is initialised", func() error {
 		node, err := kube.CoreV1().Nodes().Get(t.Context(), "w", metav1.GetOptions{})
-		if err == nil && (len(node.Spec.Taints) > 0 || node.Spec.ProviderID == "") {
+		waits := func(t v1.Taint) bool { return t.Key == "node.cloudprovider.kubernetes.io/uninitialized" }
+		if err == nil && (slices.ContainsFunc(node.Spec.Taints, waits) || node.Spec.ProviderID == "") {
 			err = fmt.Errorf("taints %v, provider ID %q", node.Spec.Taints, node.Spec.ProviderID)
 		}
 		return err

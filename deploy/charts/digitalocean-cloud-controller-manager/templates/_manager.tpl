@@ -11,7 +11,7 @@
 - --leader-elect-renew-deadline={{ .renewDeadline }}
 - --leader-elect-retry-period={{ .retryPeriod }}
 {{- end }}
-- --bind-address={{ .Values.secureServing.bindAddress }}
+- {{ printf "--bind-address=%s" .Values.secureServing.bindAddress | quote }}
 - --secure-port={{ .Values.secureServing.port }}
 - --v={{ .Values.logging.verbosity }}
 - --logging-format={{ .Values.logging.format }}
