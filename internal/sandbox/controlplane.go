@@ -147,6 +147,21 @@ func (c *ControlPlane) AddUser(name string, groups ...string) (User, error) {
 	return User{Name: name, Config: added.Config(), Kubeconfig: kubeconfig}, nil
 }
 
+// RestartAPIServer stops kube-apiserver and starts it again at the same
+// address, on the same data: what its clients see of an upgrade. It returns once
+// it serves. Nobody else may use the control plane's methods meanwhile; clients
+// may.
+func (c *ControlPlane) RestartAPIServer() error {
+	api := c.env.ControlPlane.GetAPIServer()
+	if err := api.Stop(); err != nil {
+		return fmt.Errorf("restart kube-apiserver: %w", err)
+	}
+	if err := api.Start(); err != nil {
+		return fmt.Errorf("restart kube-apiserver: %w", err)
+	}
+	return nil
+}
+
 // Stop stops both processes and removes their files.
 func (c *ControlPlane) Stop() error {
 	if err := errors.Join(c.env.Stop(), os.RemoveAll(c.dir)); err != nil {

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"digitalocean-cloud-controller-manager/internal/sandbox"
+	"digitalocean-cloud-controller-manager/test/harness"
 )
 
 const (
@@ -45,7 +46,7 @@ type admissionServer struct {
 	address string
 	metrics string
 	cmd     *exec.Cmd
-	log     logBuffer
+	log     harness.Log
 }
 
 // prepareAdmission starts a cluster with what the server needs there.
@@ -112,7 +113,7 @@ func (s *admissionServer) check() {
 		}
 	}
 	if s.e.t.Failed() {
-		s.e.t.Logf("the end of the server's log:\n%s", tail(text, 60))
+		s.e.t.Logf("the end of the server's log:\n%s", harness.Tail(text, 60))
 	}
 }
 
@@ -164,7 +165,7 @@ func (e *environment) kubectl(manifest string, args ...string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(e.ctx, time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, programs.assets.Kubectl, append([]string{"--kubeconfig=" + file}, args...)...)
+	cmd := exec.CommandContext(ctx, programs.Assets.Kubectl, append([]string{"--kubeconfig=" + file}, args...)...)
 	cmd.Stdin = strings.NewReader(manifest)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +19,7 @@ import (
 	"digitalocean-cloud-controller-manager/deploy"
 	"digitalocean-cloud-controller-manager/internal/sandbox"
 	"digitalocean-cloud-controller-manager/simulator"
+	"digitalocean-cloud-controller-manager/test/harness"
 )
 
 const (
@@ -40,7 +39,7 @@ type environment struct {
 	kubeconfig string
 	variables  map[string]string
 	args       []string
-	log        logBuffer
+	log        harness.Log
 	manager    *sandbox.Manager
 	expected   expectations
 }
@@ -61,12 +60,12 @@ func prepare(t *testing.T, simulated []simulator.Option, options ...option) *env
 	e := &environment{t: t, ctx: ctx, variables: map[string]string{"DO_ACCESS_TOKEN": token, "REGION": "nyc3", "DO_CLUSTER_ID": clusterID}}
 	e.sim = simulator.New(append([]simulator.Option{simulator.WithToken(token, team)}, simulated...)...)
 	var err error
-	if e.api, err = sandbox.StartAPI(ctx, conforming(t, e.sim)); err != nil {
+	if e.api, err = sandbox.StartAPI(ctx, harness.Conforming(t, e.sim)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.api.Stop() })
 	e.variables["DO_OVERRIDE_URL"] = e.api.URL()
-	if e.plane, err = sandbox.StartControlPlane(ctx, programs.assets, sandbox.ControlPlaneOptions{}); err != nil {
+	if e.plane, err = sandbox.StartControlPlane(ctx, programs.Assets, sandbox.ControlPlaneOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -104,7 +103,7 @@ func start(t *testing.T, simulated []simulator.Option, options ...option) *envir
 func (e *environment) startManager() {
 	e.t.Helper()
 	m, err := sandbox.StartManager(e.ctx, sandbox.ManagerOptions{
-		Binary: programs.manager, Kubeconfig: e.kubeconfig, Env: e.env(), Args: append([]string{"--v=4"}, e.args...), Log: &e.log,
+		Binary: programs.Manager, Kubeconfig: e.kubeconfig, Env: e.env(), Args: append([]string{"--v=4"}, e.args...), Log: &e.log,
 	})
 	if err != nil {
 		e.t.Fatal(err)
@@ -149,61 +148,12 @@ func (e *environment) freeLease() {
 // checkLog holds for every test: no panic, no race, no token.
 func (e *environment) checkLog() {
 	text := e.log.String()
-	for _, bad := range []string{"panic:", "goroutine 1 [", token, "Observed a panic"} {
-		if strings.Contains(text, bad) {
-			e.t.Errorf("the manager's log has %q", bad)
-		}
-	}
-	for _, race := range ourRaces(text) {
-		e.t.Errorf("data race:\n%s", race)
+	for _, fault := range harness.Faults(text, token) {
+		e.t.Error(fault)
 	}
 	if e.t.Failed() {
-		e.t.Logf("the end of the manager's log:\n%s", tail(text, 60))
+		e.t.Logf("the end of the manager's log:\n%s", harness.Tail(text, 60))
 	}
-}
-
-// ourRaces returns the race detector's reports in which our code touches the
-// memory. The framework's service controller has a race of its own: it updates
-// and reads the Service that it remembers without a lock.
-func ourRaces(log string) []string {
-	var races []string
-	for _, report := range strings.Split(log, "==================") {
-		if !strings.Contains(report, "DATA RACE") {
-			continue
-		}
-		lines := strings.Split(report, "\n")
-		for i, line := range lines[:len(lines)-1] {
-			isAccess := strings.Contains(line, " at 0x") && strings.Contains(line, "by ")
-			if isAccess && !strings.HasPrefix(strings.TrimSpace(lines[i+1]), "k8s.io/cloud-provider/controllers/") {
-				races = append(races, report)
-				break
-			}
-		}
-	}
-	return races
-}
-
-func tail(text string, lines int) string {
-	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "\n")
-}
-
-// logBuffer is a buffer for several writers.
-type logBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
 }
 
 // eventually waits until check returns no error.

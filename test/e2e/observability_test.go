@@ -232,7 +232,7 @@ func TestReplicaThatStandsByIsSeen(t *testing.T) {
 	e, _ := startWithNode(t, nil)
 	metrics, debug := freeAddress(t), freeAddress(t)
 	e.variables["METRICS_ADDR"], e.variables["DEBUG_ADDR"] = metrics, debug
-	second, err := sandbox.StartManager(e.ctx, sandbox.ManagerOptions{Binary: programs.manager, Kubeconfig: e.kubeconfig, Env: e.env(), Args: []string{"--v=2"}, Log: &e.log})
+	second, err := sandbox.StartManager(e.ctx, sandbox.ManagerOptions{Binary: programs.Manager, Kubeconfig: e.kubeconfig, Env: e.env(), Args: []string{"--v=2"}, Log: &e.log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestListenersThatCanNotBeAreAnErrorAtStart(t *testing.T) {
 	for _, name := range []string{"METRICS_ADDR", "DEBUG_ADDR"} {
 		for _, address := range []string{inUse, "nowhere", "203.0.113.1:9100"} {
 			t.Run(name+" "+address, func(t *testing.T) {
-				command := exec.CommandContext(e.ctx, programs.manager, "--kubeconfig="+e.kubeconfig,
+				command := exec.CommandContext(e.ctx, programs.Manager, "--kubeconfig="+e.kubeconfig,
 					"--authentication-kubeconfig="+e.kubeconfig, "--authorization-kubeconfig="+e.kubeconfig, "--secure-port=0")
 				command.Env = append(e.env(), name+"="+address)
 				output, err := command.CombinedOutput()

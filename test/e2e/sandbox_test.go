@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"digitalocean-cloud-controller-manager/test/harness"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,8 +17,8 @@ import (
 func sandboxCommand(ctx context.Context, t *testing.T, args ...string) (command *exec.Cmd, temporary string) {
 	t.Helper()
 	temporary = t.TempDir()
-	command = exec.CommandContext(ctx, programs.ccmctl, append([]string{"sandbox", "--load-balancer-activation=1s"}, args...)...)
-	command.Env = append(os.Environ(), "TMPDIR="+temporary, "KUBEBUILDER_ASSETS="+programs.assets.Dir)
+	command = exec.CommandContext(ctx, programs.CCMCtl, append([]string{"sandbox", "--load-balancer-activation=1s"}, args...)...)
+	command.Env = append(os.Environ(), "TMPDIR="+temporary, "KUBEBUILDER_ASSETS="+programs.Assets.Dir)
 	return command, temporary
 }
 
@@ -49,7 +50,7 @@ func TestSandboxStaysUntilItIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	command, temporary := sandboxCommand(ctx, t)
-	var output logBuffer
+	var output harness.Log
 	command.Stdout, command.Stderr = &output, &output
 	if err := command.Start(); err != nil {
 		t.Fatal(err)

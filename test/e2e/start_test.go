@@ -90,7 +90,7 @@ func TestManagerEndsWithOneClearLineWhenItCanNotStart(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(e.ctx, time.Minute)
 			defer cancel()
-			command := exec.CommandContext(ctx, programs.manager, append([]string{
+			command := exec.CommandContext(ctx, programs.Manager, append([]string{
 				"--kubeconfig=" + e.kubeconfig, "--authentication-kubeconfig=" + e.kubeconfig, "--authorization-kubeconfig=" + e.kubeconfig, "--secure-port=0",
 			}, test.args...)...)
 			command.Env = e.env()
@@ -120,7 +120,7 @@ func TestManagerEndsWithOneClearLineWhenItCanNotStart(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	output, err := exec.Command(programs.manager, "--version").Output()
+	output, err := exec.Command(programs.Manager, "--version").Output()
 	if err != nil || !strings.HasPrefix(string(output), "digitalocean-cloud-controller-manager ") || !strings.Contains(string(output), "commit") {
 		t.Errorf("%q, %v", output, err)
 	}

@@ -1,4 +1,4 @@
-package e2e
+package harness
 
 import (
 	"errors"
@@ -10,10 +10,10 @@ import (
 	"digitalocean-cloud-controller-manager/simulator"
 )
 
-// conforming serves the simulator and fails the test when the manager asks, or
+// Conforming serves the simulator and fails the test when the manager asks, or
 // is answered, what DigitalOcean's published API description does not allow.
 // Without the description it says so.
-func conforming(t *testing.T, sim *simulator.Simulator) http.Handler {
+func Conforming(t *testing.T, sim *simulator.Simulator) http.Handler {
 	t.Helper()
 	description, err := openapitest.Shared()
 	if errors.Is(err, openapitest.ErrAbsent) {
