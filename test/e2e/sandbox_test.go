@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"digitalocean-cloud-controller-manager/test/harness"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"digitalocean-cloud-controller-manager/test/harness"
 )
 
 // sandboxCommand is ccmctl sandbox with its own place for temporary files.
