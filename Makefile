@@ -9,7 +9,7 @@ COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 PACKAGE := digitalocean-cloud-controller-manager
 LDFLAGS := -s -w -X $(PACKAGE)/internal/version.version=$(VERSION) -X $(PACKAGE)/internal/version.commit=$(COMMIT)
 # Packages of the tests against a real control plane.
-E2E     := ./test/e2e ./internal/sandbox
+E2E     := ./test/e2e ./internal/sandbox ./test/chaos
 TOOLS   := go tool -modfile=hack/tools/go.mod
 HAS_CHROMIUM := command -v chromium chromium-browser google-chrome chrome >/dev/null
 # Arguments of `make sandbox` and `make e2e`.
@@ -39,7 +39,7 @@ lint: ## gofmt, go vet and staticcheck.
 .PHONY: unit
 unit: ## Tests that need nothing but Go, and the smaller counts of API calls.
 	@$(HAS_CHROMIUM) || [[ -n "$${REQUIRE_CHROMIUM:-}" ]] || echo "SKIPPED: the tests of the simulator's console, as there is no Chromium (make chromium)"
-	go test -race $$(go list ./... | grep -v -e /test/e2e -e /test/bench -e /test/chart -e /internal/sandbox)
+	go test -race $$(go list ./... | grep -v -e /test/e2e -e /test/bench -e /test/chart -e /internal/sandbox -e '/test/chaos$$')
 	go test -short ./test/bench
 
 .PHONY: e2e
@@ -56,6 +56,17 @@ vulncheck: ## Look for known vulnerabilities in what is used (asks the Go vulner
 
 .PHONY: ci
 ci: test vulncheck ## What CI runs: test and vulncheck.
+# Storms of `make chaos`: how long each lasts, the first seed, how many seeds, and
+# how many storms at once.
+CHAOS_TIME     ?= 30s
+CHAOS_SEED     ?= 1
+CHAOS_SEEDS    ?= 10
+CHAOS_PARALLEL ?= 2
+
+.PHONY: chaos
+chaos: controlplane ## Random storms of everything that can go wrong (CHAOS_TIME=, CHAOS_SEED=, CHAOS_SEEDS=, CHAOS_RACE=true; docs/reliability.md).
+	CHAOS_TIME=$(CHAOS_TIME) CHAOS_SEED=$(CHAOS_SEED) CHAOS_SEEDS=$(CHAOS_SEEDS) CHAOS_PARALLEL=$(CHAOS_PARALLEL) \
+		KUBEBUILDER_ASSETS=$$(go run ./cmd/ccmctl controlplane) go test -count=1 -timeout 24h -v -run TestStorms ./test/chaos 2>&1 | grep -v '^[IWE][0-9]'
 
 .PHONY: bench
 bench: controlplane ## Count API calls and measure times at scale; the results stand in docs/performance.md.

@@ -10,10 +10,6 @@ import (
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 )
 
-// SettingsOf reads the parts of the API's object that the manager decides, in
-// normal form, for those who check its work by the same rules.
-func SettingsOf(lb *godo.LoadBalancer) loadbalancer.Settings { return settingsOf(lb) }
-
 // settingsOf reads the parts that the manager decides from the API's object,
 // in normal form. It survives any field that the API leaves out, which stands
 // for the field's default.
