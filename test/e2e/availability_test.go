@@ -31,7 +31,7 @@ func startTwo(t *testing.T, args ...string) (*environment, *sandbox.Manager) {
 	e.eventually(60*time.Second, "w", e.initialized("w"))
 	e.variables["DO_ACCESS_TOKEN"] = secondToken
 	second, err := sandbox.StartManager(e.ctx, sandbox.ManagerOptions{
-		Binary: programs.manager, Kubeconfig: e.kubeconfig, Env: e.env(), Args: append([]string{"--v=4"}, args...), Log: &e.log,
+		Binary: programs.Manager, Kubeconfig: e.kubeconfig, Env: e.env(), Args: append([]string{"--v=4"}, args...), Log: &e.log,
 	})
 	if err != nil {
 		t.Fatal(err)
