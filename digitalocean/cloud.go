@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -11,7 +12,6 @@ import (
 
 	"k8s.io/client-go/informers"
 	cloudprovider "k8s.io/cloud-provider"
-	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
@@ -39,10 +39,12 @@ func init() {
 
 // Cloud implements [cloudprovider.Interface].
 type Cloud struct {
-	config *config.Config
-	client *doapi.Client
-	clock  clock.WithTicker
-	region string
+	config    *config.Config
+	client    *doapi.Client
+	transport http.RoundTripper // nil: the network
+	registry  registry
+	clock     clock.WithTicker
+	region    string
 	// started is true once the API has answered what is asked at start.
 	started atomic.Bool
 
@@ -85,13 +87,16 @@ func newFromEnvironment(cloudConfig io.Reader) (cloudprovider.Interface, error) 
 
 // New makes a provider. It asks the API whether the region exists: one that
 // doesn't is an error, while an API that can't be asked is not; it is then
-// asked again in the background.
-func New(ctx context.Context, settings *config.Config) (*Cloud, error) {
+// asked again in the background, until the context ends.
+func New(ctx context.Context, settings *config.Config, options ...Option) (*Cloud, error) {
 	logger := klog.FromContext(ctx)
 	for _, note := range settings.Notes {
 		logger.Info("Setting could be used after a correction", "setting", note)
 	}
-	c := &Cloud{config: settings, clock: clock.RealClock{}}
+	c := &Cloud{config: settings, clock: clock.RealClock{}, registry: processRegistry()}
+	for _, o := range options {
+		o(c)
+	}
 	var err error
 	if c.client, err = c.newClient(); err != nil {
 		return nil, err
@@ -113,12 +118,12 @@ func (c *Cloud) newClient() (*doapi.Client, error) {
 		source = doapi.FileToken(api.TokenFile)
 	}
 	metrics := doapi.NewMetrics()
-	if err := metrics.Register(legacyregistry.Register); err != nil {
+	if err := metrics.Register(c.registry.Register); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	return doapi.New(doapi.Options{
 		TokenSource: source, BaseURL: api.URL, Version: version.Version(), QPS: api.RateLimitQPS, Metrics: metrics,
-		EnterWrite: c.gate.Enter,
+		Transport: c.transport, EnterWrite: c.gate.Enter,
 	})
 }
 
@@ -141,15 +146,15 @@ func (c *Cloud) SetInformers(factory informers.SharedInformerFactory) {
 	droplets := inventory.NewDroplets(c.client.Droplets, c.client.Account, instances.ClusterOf(nodes), c.clock)
 	balancers := inventory.NewLoadBalancers(c.client.LoadBalancers, c.clock)
 	c.shared = shared{informers: factory, nodes: nodes, droplets: droplets, balancers: balancers, recorder: recorder}
-	go c.identify(droplets)
-	c.instances = instances.New(droplets, nodes, recorder, c.config.Nodes, instances.NewMetrics(legacyregistry.MustRegister), c.clock)
+	go c.identify(c.kube.context, droplets)
+	c.instances = instances.New(droplets, nodes, recorder, c.config.Nodes, instances.NewMetrics(c.registry.MustRegister), c.clock)
 	book := c.newBook(factory)
 	c.observe(&observed{book: book, instances: c.instances, droplets: droplets, balancers: balancers})
 	c.balancers = reconciler.New(reconciler.Options{
 		API: c.client.LoadBalancers, Tags: c.client.Tags, Balancers: balancers,
 		Certificates: c.client.Certificates, Droplets: droplets,
 		Kube: c.kube.client, Services: services, Nodes: nodes, Recorder: recorder,
-		Metrics: reconciler.NewMetrics(legacyregistry.MustRegister), Book: book, Process: c.process,
+		Metrics: reconciler.NewMetrics(c.registry.MustRegister), Book: book, Process: c.process,
 		Defaults: c.config.Defaults,
 		Cluster:  c.cluster, Clock: c.clock,
 		DriftPeriod: c.config.DriftPeriod, KeepMissing: c.config.KeepMissing, Target: c.target(), Limits: c.limits(factory),

@@ -11,7 +11,6 @@ import (
 	"k8s.io/cloud-provider/app"
 	cloudconfig "k8s.io/cloud-provider/app/config"
 	"k8s.io/cloud-provider/names"
-	"k8s.io/component-base/metrics/legacyregistry"
 	genericcontrollermanager "k8s.io/controller-manager/app"
 	"k8s.io/controller-manager/controller"
 
@@ -78,7 +77,7 @@ func (c *Cloud) startFirewall(*cloudconfig.CompletedConfig) (runner, error) {
 	return firewall.New(firewall.Options{
 		API:      firewall.API{Firewalls: c.client.Firewalls, Tags: c.client.Tags, LoadBalancers: c.client.LoadBalancers},
 		Services: c.shared.informers.Core().V1().Services(), Recorder: c.shared.recorder, Object: c.lease(),
-		Metrics:  firewall.NewMetrics(legacyregistry.MustRegister),
+		Metrics:  firewall.NewMetrics(c.registry.MustRegister),
 		Identity: firewall.Identity{Name: c.config.Firewall.Name, Tags: c.config.Firewall.Tags},
 		Settings: firewall.Settings{Defaults: c.config.Defaults, Shape: c.shapeOf},
 		Interval: c.config.DriftPeriod,
@@ -102,7 +101,7 @@ func (c *Cloud) startTagging(completed *cloudconfig.CompletedConfig) (runner, er
 	}
 	return tagging.New(tagging.Options{
 		API: c.client.Tags, Balancers: c.shared.balancers, Services: c.shared.informers.Core().V1().Services(),
-		Cluster: c.cluster, Defaults: c.config.Defaults, Metrics: tagging.NewMetrics(legacyregistry.MustRegister), Clock: c.clock,
+		Cluster: c.cluster, Defaults: c.config.Defaults, Metrics: tagging.NewMetrics(c.registry.MustRegister), Clock: c.clock,
 		// The lists that are made for drift serve here as well; they come a
 		// tenth of the period late at most.
 		Period: 3 * c.config.DriftPeriod, MaxAge: c.config.DriftPeriod * 6 / 5,
@@ -116,11 +115,11 @@ func (c *Cloud) startDrift(completed *cloudconfig.CompletedConfig) (runner, erro
 	informers := c.shared.informers.Core().V1()
 	nodes := drift.NewNodes(drift.NodesOptions{
 		Facts: c.instances, Nodes: c.shared.nodes, Kube: c.kube.client, Tags: c.client.Tags,
-		TagLabels: len(c.config.Nodes.TagLabels) > 0, Metrics: drift.NewNodeMetrics(legacyregistry.MustRegister),
+		TagLabels: len(c.config.Nodes.TagLabels) > 0, Metrics: drift.NewNodeMetrics(c.registry.MustRegister),
 	})
 	options := drift.Options{
 		Period: c.config.DriftPeriod, Checks: []func(context.Context) error{nodes.Check}, Lease: c.lease(),
-		Recorder: c.shared.recorder, Metrics: drift.NewMetrics(legacyregistry.MustRegister), Clock: c.clock,
+		Recorder: c.shared.recorder, Metrics: drift.NewMetrics(c.registry.MustRegister), Clock: c.clock,
 		HasSynced: func() bool {
 			return informers.Services().Informer().HasSynced() && informers.Nodes().Informer().HasSynced()
 		},

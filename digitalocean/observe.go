@@ -5,7 +5,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
-	"k8s.io/component-base/metrics/legacyregistry"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -40,7 +39,7 @@ func (c *Cloud) newBook(factory informers.SharedInformerFactory) *state.Book {
 // observe shows to operators what is known from now on.
 func (c *Cloud) observe(o *observed) {
 	c.observed.Store(o)
-	legacyregistry.CustomMustRegister(
+	c.registry.CustomMustRegister(
 		inventory.NewCollector(o.droplets), inventory.NewBalancerCollector(o.balancers),
 		instances.NewCollector(o.instances), state.NewCollector(func() state.Summary { return c.summary(o) }),
 	)
@@ -144,6 +143,6 @@ var errNotStarted error = notStartedError{}
 // beginObserving makes what there is to see on every replica.
 func (c *Cloud) beginObserving() {
 	c.begun = c.clock.Now().Truncate(time.Second)
-	c.process = state.NewMetrics(legacyregistry.MustRegister)
+	c.process = state.NewMetrics(c.registry.MustRegister)
 	c.process.Built(version.Version(), version.Commit())
 }

@@ -94,18 +94,25 @@ func (c *Cloud) retryRegion(ctx context.Context) {
 	}
 }
 
-// identify notes whose the token is, now and again: it may be replaced.
-func (c *Cloud) identify(droplets *inventory.Droplets) {
+// identify notes whose the token is, now and again, as it may be replaced, until
+// the context ends.
+func (c *Cloud) identify(ctx context.Context, droplets *inventory.Droplets) {
 	wait := startRetry
 	for {
-		ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
-		settled, err := droplets.Identify(ctx)
+		asking, cancel := context.WithTimeout(ctx, startTimeout)
+		settled, err := droplets.Identify(asking)
 		cancel()
 		pause := wait
 		if wait = min(2*wait, identifyInterval); err == nil && settled {
 			pause, wait = identifyInterval, startRetry
 		}
-		<-c.clock.After(pause)
+		timer := c.clock.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C():
+		}
 	}
 }
 
