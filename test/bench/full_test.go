@@ -16,7 +16,7 @@ import (
 // public access firewall, the cluster's tag, drift. They may only fall. The
 // goal at 5,000 Nodes and 500 Services is less than 500, a tenth of the quota.
 var fullHour = []struct{ nodes, services, calls int }{
-	{10, 1, 60}, {100, 10, 60}, {1000, 100, 120}, {5000, 500, 500},
+	{10, 1, 60}, {100, 10, 60}, {10, 500, 100}, {1000, 100, 120}, {5000, 500, 499},
 }
 
 // TestFullSteadyHour runs the whole manager for some hours of fake time and
@@ -34,6 +34,9 @@ func TestFullSteadyHour(t *testing.T) {
 					t.Errorf("%d API calls an hour, recorded are %d", len(requests), cell.calls)
 				}
 				for _, r := range requests {
+					if r.Status != 200 {
+						t.Errorf("%s %s?%s was answered %d", r.Method, r.Path, r.Query, r.Status)
+					}
 					if r.Method != "GET" {
 						t.Errorf("a write in an hour in which nothing happens: %s %s", r.Method, r.Path)
 					}
@@ -58,6 +61,9 @@ func fullSteadyHour(t *testing.T, nodes, services int) []simulator.Request {
 	time.Sleep(time.Hour)
 	synctest.Wait()
 	requests := sim.Requests()
+	if got := len(sim.LoadBalancers()); got != services {
+		t.Errorf("%d load balancers for %d Services", got, services)
+	}
 	m.stop()
 	return requests
 }

@@ -93,7 +93,7 @@ func bubbled() []string {
 	for i, stack := range strings.Split(string(buffer), "\n\n") {
 		header, _, _ := strings.Cut(stack, "\n")
 		// The first one is the caller's.
-		if i > 0 && strings.Contains(header, "synctest bubble") && !strings.Contains(stack, "testing.testingSynctestTest(") {
+		if i > 0 && strings.Contains(header, "synctest bubble") && !strings.Contains(stack, "testing.testingSynctestTest(") && !strings.Contains(stack, "internal/synctest.Run(") {
 			stacks = append(stacks, stack)
 		}
 	}
