@@ -2,8 +2,10 @@ package admission
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,27 +116,39 @@ func (j *Judge) belongsToAnother(v *Verdict, svc *v1.Service, lb *godo.LoadBalan
 // other rules can be judged.
 const unresolved = "unresolved"
 
-// certificate is the id of the Service's certificate as far as it can be told.
-func (j *Judge) certificate(ctx context.Context, v *Verdict, req request, lb *godo.LoadBalancer) string {
+// certificates are the ids of the Service's certificates as far as they can be
+// told, of all ports and of those with their own.
+func (j *Judge) certificates(ctx context.Context, v *Verdict, req request, lb *godo.LoadBalancer) loadbalancer.Inputs {
 	spec, _ := annotation.Parse(req.svc, j.defaults)
-	current := certificateOf(lb)
+	isOwn := func(port int) bool { _, own := spec.PortCertificates[port]; return own }
+	in := loadbalancer.Inputs{Cluster: j.cluster, PortCertificateIDs: map[int]string{}}
+	in.CertificateID = j.certificate(ctx, v, spec.Certificate(), certificateOf(lb, func(port int) bool { return !isOwn(port) }))
+	for _, port := range slices.Sorted(maps.Keys(spec.PortCertificates)) {
+		in.PortCertificateIDs[port] = j.certificate(ctx, v, spec.PortCertificates[port], certificateOf(lb, func(p int) bool { return p == port }))
+	}
+	return in
+}
+
+// certificate is the id of a certificate as far as it can be told; current is that
+// of the one in use in its place.
+func (j *Judge) certificate(ctx context.Context, v *Verdict, named annotation.Certificate, current string) string {
 	switch {
-	case spec.CertificateID != "" && current != "" && spec.CertificateID != current:
-		return j.renewed(ctx, v, spec.CertificateID, current)
-	case spec.CertificateID != "":
-		return spec.CertificateID
-	case spec.CertificateName == "":
+	case named.ID != "" && current != "" && named.ID != current:
+		return j.renewed(ctx, v, named.ID, current)
+	case named.ID != "":
+		return named.ID
+	case named.Name == "":
 		return ""
 	case !v.canAsk():
 		return unresolved
 	}
-	found, _, err := j.client.Certificates.ListByName(ctx, spec.CertificateName, nil)
+	found, _, err := j.client.Certificates.ListByName(ctx, named.Name, nil)
 	if err != nil {
 		v.unchecked(err)
 		return unresolved
 	}
 	for _, c := range found {
-		if c.Name == spec.CertificateName {
+		if c.Name == named.Name {
 			return c.ID
 		}
 	}
@@ -158,12 +172,14 @@ func (j *Judge) renewed(ctx context.Context, v *Verdict, named, current string) 
 	return named
 }
 
-func certificateOf(lb *godo.LoadBalancer) string {
+// certificateOf is the id of the certificate that the load balancer has at these
+// entry ports.
+func certificateOf(lb *godo.LoadBalancer, at func(port int) bool) string {
 	if lb == nil {
 		return ""
 	}
 	for _, rule := range lb.ForwardingRules {
-		if rule.CertificateID != "" {
+		if rule.CertificateID != "" && at(rule.EntryPort) {
 			return rule.CertificateID
 		}
 	}

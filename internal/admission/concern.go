@@ -25,9 +25,9 @@ func settingsOnly(svc *v1.Service) *v1.Service {
 	for _, key := range annotation.Unknown(svc) {
 		only.Annotations[key] = svc.Annotations[key]
 	}
-	for _, d := range annotation.Registry {
-		if value, ok := svc.Annotations[d.Key]; ok {
-			only.Annotations[d.Key] = value
+	for key, value := range svc.Annotations {
+		if _, known := annotation.Lookup(key); known {
+			only.Annotations[key] = value
 		}
 	}
 	only.Spec = v1.ServiceSpec{

@@ -114,13 +114,13 @@ func (j *Judge) disowned(v *Verdict, req request, problems []annotation.Problem)
 
 // settings judges what the Service asks for. lb is its load balancer, or nil.
 func (j *Judge) settings(ctx context.Context, v *Verdict, req request, lb *godo.LoadBalancer) {
-	certificate := j.certificate(ctx, v, req, lb)
+	in := j.certificates(ctx, v, req, lb)
 	standing := standingOf(v, req, lb)
-	now := j.read(req.svc, lb, certificate)
+	now := j.read(req.svc, lb, in)
 	now.problems = append(now.problems, j.beyond(req.svc, now.spec, standing)...)
 	var before reading
 	if req.old != nil {
-		before = j.read(req.old, lb, certificate)
+		before = j.read(req.old, lb, in)
 		before.problems = append(before.problems, j.beyond(req.old, before.spec, standing)...)
 	}
 	v.sort(now.problems, before.problems)
@@ -142,9 +142,8 @@ func (j *Judge) settings(ctx context.Context, v *Verdict, req request, lb *godo.
 // read computes what a state of the Service asks for, as the manager does. The
 // type of a load balancer that exists is the default: the manager writes it to
 // the Service.
-func (j *Judge) read(svc *v1.Service, lb *godo.LoadBalancer, certificate string) reading {
+func (j *Judge) read(svc *v1.Service, lb *godo.LoadBalancer, in loadbalancer.Inputs) reading {
 	defaults := j.defaults
-	in := loadbalancer.Inputs{Cluster: j.cluster, CertificateID: certificate}
 	if lb != nil {
 		actual := reconciler.SettingsOf(lb)
 		defaults.Type = actual.Type

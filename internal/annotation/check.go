@@ -32,6 +32,7 @@ func (c *checker) check() {
 		c.passthrough()
 		c.http3Port()
 		c.tls()
+		c.backendProtocol()
 		c.http3Alone()
 		c.stickySessions()
 	}
@@ -100,7 +101,7 @@ func (c *checker) passthrough() {
 	if !c.spec.TLSPassthrough {
 		return
 	}
-	for _, key := range []string{CertificateID, CertificateName} {
+	for _, key := range c.certificateKeys() {
 		if isSet(c.svc, key) {
 			c.refuse(TLSPassthrough, "must be absent or false with "+key+": TLS ends either at the load balancer or at the backends")
 			c.spec.TLSPassthrough = false
@@ -120,7 +121,7 @@ func (c *checker) http3Port() {
 	if why != "" {
 		c.refuse(HTTP3Port, why)
 	}
-	if why != "" || !secure || c.spec.certificate() == "" {
+	if why != "" || !secure || c.spec.CertificateAt(c.spec.HTTP3Port).Value() == "" {
 		c.spec.HTTP3Port = 0
 	}
 }
@@ -133,9 +134,9 @@ func (c *checker) http3Obstacle(port int, secure bool) string {
 		return "must be a TCP port of the Service: " + describePorts(c.svc)
 	case c.spec.TLSPassthrough:
 		return "must be absent with " + TLSPassthrough
-	case c.broken(CertificateID, CertificateName, TLSPassthrough):
+	case c.broken(append(c.certificateKeys(), TLSPassthrough)...):
 		return ""
-	case c.spec.certificate() == "":
+	case c.spec.CertificateAt(port).Value() == "":
 		return "must be accompanied by " + CertificateID + " or " + CertificateName + ", as http3 needs a certificate"
 	case !secure && !c.broken(TLSPorts, HTTP2Ports):
 		return "must be a port of " + TLSPorts + " or " + HTTP2Ports + " too, by way of which clients find http3"
@@ -157,12 +158,12 @@ func (c *checker) tls() {
 	refused := map[string]bool{}
 	for _, port := range tcpPorts(c.svc) {
 		protocol, key := c.spec.PortProtocol(port)
-		if !speaksTLS(protocol) || c.spec.certificate() != "" || c.spec.TLSPassthrough && protocol != ProtocolHTTP3 || refused[key] {
+		if !speaksTLS(protocol) || c.spec.CertificateAt(port).Value() != "" || c.spec.TLSPassthrough && protocol != ProtocolHTTP3 || refused[key] {
 			continue
 		}
 		refused[key] = true
 		switch {
-		case c.broken(CertificateID, CertificateName, TLSPassthrough): // told already
+		case c.broken(append(c.certificateKeys(), TLSPassthrough)...): // told already
 		case protocol == ProtocolHTTP3 && c.spec.TLSPassthrough:
 			c.refuse(key, "must not be http3 with "+TLSPassthrough+", as http3 needs a certificate at the load balancer")
 		case protocol == ProtocolHTTP3:
@@ -174,12 +175,39 @@ func (c *checker) tls() {
 	if refused[Protocol] {
 		c.spec.Protocol = ProtocolTCP
 	}
+	if refused[UseAppProtocol] {
+		c.spec.AppProtocols = nil
+	}
 	if refused[TLSPorts] {
 		c.spec.TLSPorts = nil
 	}
 	if refused[HTTP2Ports] {
 		c.spec.HTTP2Ports = nil
 	}
+}
+
+// certificateKeys are those of the Service's annotations that name certificates.
+func (c *checker) certificateKeys() []string {
+	keys := slices.Clone(certificateBases)
+	for _, base := range certificateBases {
+		keys = append(keys, portKeys(c.svc.Annotations, base)...)
+	}
+	return keys
+}
+
+// backendProtocol refuses TLS of the load balancer's where the client's is handed
+// on.
+func (c *checker) backendProtocol() {
+	if !c.spec.TLSPassthrough {
+		return
+	}
+	for _, key := range append([]string{BackendProtocol}, portKeys(c.svc.Annotations, BackendProtocol)...) {
+		// A default for many Services has no effect where it can't have one.
+		if value := c.values[key]; value != "" && value != ProtocolHTTP && c.inherited[key] == "" {
+			c.refuse(key, "must be absent with "+TLSPassthrough+", which hands the client's TLS to the backends")
+		}
+	}
+	c.spec.BackendProtocol, c.spec.PortBackendProtocols = ProtocolHTTP, nil
 }
 
 // http3Alone refuses HTTP/3 at every port: no client would find it.

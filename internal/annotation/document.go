@@ -60,6 +60,9 @@ func (d Definition) write(b *strings.Builder) {
 	default:
 		b.WriteString("- Acts on: load balancers of both types\n")
 	}
+	if d.PerPort {
+		fmt.Fprintf(b, "- For one port: `%s`, with a TCP port of the Service in place of `<port>`, by number or by name. It wins over the one for all ports.\n", portKey(d.Key, "<port>"))
+	}
 	if d.Immutable {
 		b.WriteString("- Can't be changed once the load balancer exists.\n")
 	}

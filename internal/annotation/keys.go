@@ -52,6 +52,8 @@ const (
 	TLSPassthrough  = prefixLoadBalancer + "tls-passthrough"
 	CertificateID   = prefixLoadBalancer + "certificate-id"
 	CertificateName = prefixLoadBalancer + "certificate-name"
+	BackendProtocol = prefixLoadBalancer + "backend-protocol"
+	UseAppProtocol  = prefixLoadBalancer + "use-app-protocol"
 	TLSCipherPolicy = prefixLoadBalancer + "tls-cipher-policy"
 
 	DisableLetsEncryptDNSRecords = prefixLoadBalancer + "disable-lets-encrypt-dns-records"

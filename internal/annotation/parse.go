@@ -3,6 +3,7 @@ package annotation
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -20,6 +21,7 @@ func Parse(svc *v1.Service, defaults Defaults) (Spec, []Problem) {
 	p := read(svc.Annotations, inherited)
 	defaults.checkClass(p)
 	spec := p.spec(defaults)
+	p.perPort(svc, &spec)
 	spec.Inherited = slices.Sorted(maps.Keys(inherited))
 	_, spec.HealthCheck.Override = svc.Annotations[OverrideHealthCheck]
 	if ranges := svc.Spec.LoadBalancerSourceRanges; len(ranges) > 0 {
@@ -55,7 +57,7 @@ type parser struct {
 // read checks the values one by one, in the registry's order.
 func read(annotations map[string]string, inherited inherited) *parser {
 	p := &parser{values: map[string]string{}, inherited: inherited}
-	for _, definition := range Registry {
+	for definition := range declared(annotations) {
 		value := annotations[definition.Key]
 		if value == "" || definition.NotForBalancer {
 			continue
@@ -70,6 +72,27 @@ func read(annotations map[string]string, inherited inherited) *parser {
 		p.values[definition.Key] = value
 	}
 	return p
+}
+
+// declared are all annotations in the registry's order, each followed by those
+// that say the same for one port.
+func declared(annotations map[string]string) iter.Seq[Definition] {
+	return func(yield func(Definition) bool) {
+		for _, d := range Registry {
+			if !yield(d) {
+				return
+			}
+			if !d.PerPort {
+				continue
+			}
+			for _, key := range portKeys(annotations, d.Key) {
+				_, port, _ := splitPort(key)
+				if !yield(d.forPort(port)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func (p *parser) refuse(field, value, allowed string) {
@@ -107,6 +130,7 @@ func (p *parser) spec(defaults Defaults) Spec {
 		TLSPassthrough:  p.bool(TLSPassthrough),
 		CertificateID:   p.lower(CertificateID),
 		CertificateName: p.text(CertificateName),
+		BackendProtocol: p.text(BackendProtocol),
 		TLSCipherPolicy: p.text(TLSCipherPolicy),
 
 		NodeSelector:       p.text(NodeSelector),

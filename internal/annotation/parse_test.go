@@ -48,7 +48,7 @@ var (
 func plainSpec() Spec {
 	return Spec{
 		Type: TypeRegionalNetwork, Network: NetworkExternal, Protocol: ProtocolTCP, SizeUnit: 1, HTTPIdleTimeoutSeconds: 60,
-		Drift: DriftRevert, Manage: ManageAll,
+		Drift: DriftRevert, Manage: ManageAll, BackendProtocol: ProtocolHTTP,
 		HealthCheck:    HealthCheck{CheckIntervalSeconds: 3, ResponseTimeoutSeconds: 5, UnhealthyThreshold: 3, HealthyThreshold: 5},
 		StickySessions: StickySessions{Type: StickyNone},
 	}

@@ -12,25 +12,29 @@ const portHTTPS = 443
 
 // PortProtocol is what a load balancer of the type REGIONAL speaks at a TCP
 // port, and the key of the annotation that says so (it may be absent: for 443,
-// which a certificate or passthrough makes https, and for the default).
+// which a certificate or passthrough makes https, and for the default). A
+// certificate of the port's own makes it https where only the default speaks.
 func (s Spec) PortProtocol(port int) (protocol, key string) {
-	wantsTLS := s.TLSPassthrough || s.certificate() != ""
+	own, hasOwn := s.PortCertificates[port]
+	wantsTLS := s.TLSPassthrough || s.CertificateAt(port).Value() != ""
+	isHTTP := slices.Contains(s.HTTPPorts, port)
 	switch {
 	case slices.Contains(s.HTTP2Ports, port):
 		return ProtocolHTTP2, HTTP2Ports
 	case slices.Contains(s.TLSPorts, port):
 		return ProtocolHTTPS, TLSPorts
+	case s.AppProtocols[port] != "" && !isHTTP:
+		return s.AppProtocols[port], UseAppProtocol
 	case port == portHTTPS && len(s.TLSPorts) == 0 && wantsTLS:
 		return ProtocolHTTPS, TLSPorts
-	case slices.Contains(s.HTTPPorts, port):
+	case isHTTP:
 		return ProtocolHTTP, HTTPPorts
+	case hasOwn && !speaksTLS(s.Protocol):
+		return ProtocolHTTPS, own.Key
 	default:
 		return cmp.Or(s.Protocol, ProtocolTCP), Protocol
 	}
 }
-
-// certificate is the id or else the name of that of TLS rules; empty: none.
-func (s Spec) certificate() string { return cmp.Or(s.CertificateID, s.CertificateName) }
 
 func speaksTLS(protocol string) bool {
 	return protocol == ProtocolHTTPS || protocol == ProtocolHTTP2 || protocol == ProtocolHTTP3

@@ -72,12 +72,18 @@ type Definition struct {
 	// NotForBalancer is true where the load balancer doesn't depend on the
 	// annotation: a value that can't be used doesn't hold it up.
 	NotForBalancer bool
+	// PerPort is true where the key with a dot and a port of the Service after it,
+	// by number or by name, says the same for that port alone.
+	PerPort bool
 	// PerService is true where the value can't be a default for many Services.
 	PerService bool
 	// Hint helps with a common mistake, at the end of a refusal.
 	Hint string
 	// Doc explains the annotation to a user, in Markdown.
 	Doc string
+
+	// port is the port at the end of Key, of an annotation for one port.
+	port string
 }
 
 // sections order the annotations by theme.
@@ -111,13 +117,20 @@ func registry() []Definition {
 // the traffic.
 var regionalOnly = []string{TypeRegional}
 
-// Lookup returns the declaration of key.
+// Lookup returns the declaration of key, also where that is for one port.
 func Lookup(key string) (Definition, bool) {
-	i := slices.IndexFunc(Registry, func(d Definition) bool { return d.Key == key })
-	if i < 0 {
-		return Definition{}, false
+	find := func(key string) int {
+		return slices.IndexFunc(Registry, func(d Definition) bool { return d.Key == key })
 	}
-	return Registry[i], true
+	if i := find(key); i >= 0 {
+		return Registry[i], true
+	}
+	if base, port, ok := splitPort(key); ok {
+		if i := find(base); i >= 0 && Registry[i].PerPort {
+			return Registry[i].forPort(port), true
+		}
+	}
+	return Definition{}, false
 }
 
 // actsOn tells whether the annotation has an effect on load balancers of a type.

@@ -54,6 +54,8 @@ var badValues = map[string][]string{
 	FirewallManagedKey:       {"maybe"},
 	Class:                    {"a b"},
 	ProjectID:                {"default", someID + "0"},
+	BackendProtocol:          {"tcp", "HTTPS", "http3"},
+	UseAppProtocol:           {"yes"},
 	TLSCipherPolicy:          {"strong", "WEAK", "TLSv1.3"},
 	NodeSelector:             {"a=b=c", "pool in edge", "=", " ", "pool=a b", "pool in ()x"},
 	AllowEmptyBackends:       {"yes"},

@@ -40,6 +40,17 @@ type Spec struct {
 	// id wins.
 	CertificateID, CertificateName string
 
+	// PortCertificates are those of single TCP ports, by number, in place of the
+	// one for all. Every port that the Service has may be in them.
+	PortCertificates map[int]Certificate
+	// BackendProtocol is what backends speak where the load balancer ends TLS;
+	// PortBackendProtocols are those of single TCP ports, by number.
+	BackendProtocol      string
+	PortBackendProtocols map[int]string
+	// AppProtocols are what TCP ports say that they speak, by number, where that
+	// is to count.
+	AppProtocols map[int]string
+
 	// TLSCipherPolicy is CiphersDefault or CiphersStrong; empty: whatever the
 	// load balancer has.
 	TLSCipherPolicy string

@@ -33,7 +33,7 @@ func (w Warning) String() string {
 // then unknown ones, then the Service's fields.
 func Warnings(svc *v1.Service, spec Spec) []Warning {
 	w := warner{svc: svc, spec: spec}
-	for _, d := range Registry {
+	for d := range declared(svc.Annotations) {
 		if _, present := svc.Annotations[d.Key]; present {
 			w.definition(d)
 		}
@@ -89,7 +89,11 @@ func (w *warner) definition(d Definition) {
 		}
 		return
 	}
-	if warning, ok := warnings[d.Key]; ok {
+	if _, exists := tcpPortOf(w.svc, d.port); d.port != "" && !exists {
+		w.warn(d.Key, fmt.Sprintf("has no effect, as %s is no TCP port of the Service (%s), by number or by name", d.port, describePorts(w.svc)))
+		return
+	}
+	if warning, ok := warnings[d.base()]; ok {
 		if text := warning(w, d); text != "" {
 			w.warn(d.Key, text)
 		}
@@ -119,6 +123,8 @@ var warnings = map[string]func(*warner, Definition) string{
 	HTTP2Ports:               (*warner).http2Ports,
 	CertificateID:            (*warner).certificate,
 	CertificateName:          (*warner).certificateName,
+	BackendProtocol:          (*warner).backendProtocol,
+	UseAppProtocol:           (*warner).appProtocol,
 	TLSCipherPolicy:          (*warner).ciphers,
 	TLSPassthrough:           (*warner).passthrough,
 	AllowEmptyBackends:       (*warner).emptyBackends,

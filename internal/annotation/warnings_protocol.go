@@ -3,6 +3,7 @@ package annotation
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -51,11 +52,63 @@ func (w *warner) missingPorts(ports []int) string {
 		listPorts(missing), describePorts(w.svc))
 }
 
-func (w *warner) certificate(Definition) string {
-	if w.spec.certificate() == "" || w.endsTLS() {
+func (w *warner) certificate(d Definition) string {
+	if d.port == "" && w.spec.Certificate().Value() == "" {
 		return ""
 	}
-	return "has no effect, as the load balancer ends TLS at no port (" + w.describeProtocols() + "): name ports in " + TLSPorts + " or " + HTTP2Ports
+	hasOwn := func(port int) bool { _, ok := w.spec.PortCertificates[port]; return ok }
+	if text := w.withoutTLS(d, hasOwn); text != "" {
+		return text + ": name ports in " + TLSPorts + " or " + HTTP2Ports
+	}
+	return ""
+}
+
+// withoutTLS tells where the load balancer ends no TLS of which the annotation
+// could speak: at its port, or at any port without an annotation of its own.
+func (w *warner) withoutTLS(d Definition, hasOwn func(port int) bool) string {
+	if d.port != "" {
+		if number, _ := tcpPortOf(w.svc, d.port); w.endsTLSAt(number) {
+			return ""
+		}
+		return "has no effect, as the load balancer ends no TLS there (" + w.describeProtocols() + ")"
+	}
+	if !w.endsTLS() {
+		return "has no effect, as the load balancer ends TLS at no port (" + w.describeProtocols() + ")"
+	}
+	if !slices.ContainsFunc(tcpPorts(w.svc), func(port int) bool { return w.endsTLSAt(port) && !hasOwn(port) }) {
+		return "has no effect, as each port where the load balancer ends TLS has its own (" + w.describeProtocols() + ")"
+	}
+	return ""
+}
+
+func (w *warner) backendProtocol(d Definition) string {
+	if d.isDefault(w.svc.Annotations[d.Key]) && d.port == "" {
+		return ""
+	}
+	return w.withoutTLS(d, func(port int) bool { return w.spec.PortBackendProtocols[port] != "" })
+}
+
+// appProtocol tells of ports that say nothing that is known here.
+func (w *warner) appProtocol(Definition) string {
+	if b, err := strconv.ParseBool(w.svc.Annotations[UseAppProtocol]); err != nil || !b {
+		return ""
+	}
+	var unknown []string
+	for _, port := range w.svc.Spec.Ports {
+		if port.AppProtocol == nil {
+			continue
+		}
+		if _, known := knownAppProtocols[strings.ToLower(*port.AppProtocol)]; !known {
+			unknown = append(unknown, fmt.Sprintf("%q of port %d", shorten(*port.AppProtocol), port.Port))
+		}
+	}
+	switch {
+	case len(unknown) > 0:
+		return "passes over the appProtocol " + strings.Join(unknown, ", ") + ", as it is none of " + strings.Join(listAppProtocols(), ", ")
+	case len(w.spec.AppProtocols) == 0 && len(appProtocols(w.svc)) == 0:
+		return "has no effect, as no TCP port of the Service has an appProtocol"
+	}
+	return ""
 }
 
 func (w *warner) ciphers(Definition) string {
@@ -66,8 +119,13 @@ func (w *warner) ciphers(Definition) string {
 }
 
 func (w *warner) certificateName(d Definition) string {
-	if w.spec.CertificateID != "" {
-		return "has no effect beside " + CertificateID + ", which wins"
+	winner := w.spec.Certificate()
+	if d.port != "" {
+		number, _ := tcpPortOf(w.svc, d.port)
+		winner = w.spec.PortCertificates[number]
+	}
+	if winner.ID != "" {
+		return "has no effect beside " + winner.Key + ", which wins"
 	}
 	return w.certificate(d)
 }
@@ -82,6 +140,12 @@ func (w *warner) passthrough(Definition) string {
 // endsTLS tells whether the load balancer decrypts what arrives at some port.
 func (w *warner) endsTLS() bool {
 	return !w.spec.TLSPassthrough && slices.ContainsFunc(protocolsOf(w.svc, w.spec), speaksTLS)
+}
+
+// endsTLSAt tells whether the load balancer decrypts what arrives at a TCP port.
+func (w *warner) endsTLSAt(port int) bool {
+	protocol, _ := w.spec.PortProtocol(port)
+	return !w.spec.TLSPassthrough && speaksTLS(protocol)
 }
 
 // readsHTTP tells whether the load balancer sees HTTP at some port.

@@ -153,7 +153,7 @@ func balanced(svc *v1.Service, s Settings, last *good) (Needs, *good) {
 		return Needs{balancer: id}, &good{nil, id, shape}
 	}
 	// Backends, certificates and the VPC don't matter here.
-	desired, more := loadbalancer.Desire(svc, spec, loadbalancer.Inputs{CertificateID: "any", Cluster: loadbalancer.Cluster{VPC: "any"}})
+	desired, more := loadbalancer.Desire(svc, spec, loadbalancer.Inputs{CertificateID: "any", Cluster: loadbalancer.Cluster{VPC: "any"}}.Assuming(spec))
 	problems = append(problems, more...)
 	if len(problems) == 0 {
 		openings := s.openings(desired, shape)

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -52,11 +51,7 @@ func (j *judge) balancer(svc *v1.Service) {
 		j.problems(slices.DeleteFunc(problems, func(p annotation.Problem) bool { return p.Field != annotation.Disown })...)
 		return
 	}
-	in := loadbalancer.Inputs{
-		Cluster: loadbalancer.Cluster{VPC: assumed},
-		// Only the account tells whether it exists.
-		CertificateID: cmp.Or(spec.CertificateID, spec.CertificateName),
-	}
+	in := loadbalancer.Inputs{Cluster: loadbalancer.Cluster{VPC: assumed}}.Assuming(spec) // only the account tells what exists
 	_, more := loadbalancer.Desire(svc, spec, in)
 	j.problems(append(loadbalancer.Effective(spec, problems), more...)...)
 	for _, w := range annotation.Warnings(svc, spec) {

@@ -17,6 +17,21 @@ type Inputs struct {
 	// CertificateID is that of TLS rules, as the caller resolved it; empty:
 	// none.
 	CertificateID string
+	// PortCertificateIDs are those of the ports that have their own, by number.
+	PortCertificateIDs map[int]string
+}
+
+// Assuming returns the inputs with every certificate that the specification names
+// and that isn't resolved taken for one that exists, of which what names it is
+// the id: for those who can't look it up.
+func (in Inputs) Assuming(spec annotation.Spec) Inputs {
+	in.CertificateID = cmp.Or(in.CertificateID, spec.Certificate().Value())
+	ports := map[int]string{}
+	for port, named := range spec.PortCertificates {
+		ports[port] = cmp.Or(in.PortCertificateIDs[port], named.Value())
+	}
+	in.PortCertificateIDs = ports
+	return in
 }
 
 // Desire computes the load balancer that a Service asks for, and everything in
@@ -53,7 +68,7 @@ func Desire(svc *v1.Service, spec annotation.Spec, in Inputs) (Desired, []annota
 		s.AllowRules = slices.Concat(spec.AllowRules, in.Backends.Sources)
 	}
 	var problems, more []annotation.Problem
-	s.ForwardingRules, problems = forwardingRules(svc, spec, in.CertificateID)
+	s.ForwardingRules, problems = forwardingRules(svc, spec, in)
 	s.HealthCheck, more = healthCheck(svc, spec, defaults, in.Cluster.HealthCheck)
 	problems = append(problems, more...)
 	s.NetworkStack, more = networkStack(spec, in.Backends)

@@ -25,8 +25,8 @@ var transports = map[v1.Protocol]string{
 
 // forwardingRules makes the rules of a Service's ports, and reports those that
 // can't be made.
-func forwardingRules(svc *v1.Service, spec annotation.Spec, certificate string) ([]ForwardingRule, []annotation.Problem) {
-	m := ruleMaker{spec: spec, certificate: certificate}
+func forwardingRules(svc *v1.Service, spec annotation.Spec, in Inputs) ([]ForwardingRule, []annotation.Problem) {
+	m := ruleMaker{spec: spec, in: in}
 	for i, port := range svc.Spec.Ports {
 		m.port(i, port)
 	}
@@ -44,10 +44,10 @@ func forwardingRules(svc *v1.Service, spec annotation.Spec, certificate string) 
 }
 
 type ruleMaker struct {
-	spec        annotation.Spec
-	certificate string
-	rules       []ForwardingRule
-	problems    []annotation.Problem
+	spec     annotation.Spec
+	in       Inputs
+	rules    []ForwardingRule
+	problems []annotation.Problem
 }
 
 // refuse reports a field once, however many ports it concerns.
@@ -99,17 +99,22 @@ func (m *ruleMaker) speak(rule ForwardingRule, protocol string) (ForwardingRule,
 		rule.TLSPassthrough = true
 		return rule, true
 	}
-	if m.certificate == "" {
-		// That one must be named, Parse has seen to.
-		field, value := annotation.CertificateName, m.spec.CertificateName
-		if m.spec.CertificateID != "" {
-			field, value = annotation.CertificateID, m.spec.CertificateID
-		}
-		m.refuse(field, value, "must be of a certificate that exists in the account, as "+protocol+" needs one")
+	id := m.certificateID(rule.EntryPort)
+	if id == "" {
+		named := m.spec.CertificateAt(rule.EntryPort) // one is, Parse has seen to
+		m.refuse(named.Key, named.Value(), "must be of a certificate that exists in the account, as "+protocol+" needs one")
 		return rule, false
 	}
-	rule.TargetProtocol, rule.CertificateID = annotation.ProtocolHTTP, m.certificate
+	rule.TargetProtocol, rule.CertificateID = m.spec.BackendProtocolAt(rule.EntryPort), id
 	return rule, true
+}
+
+// certificateID is the id of the port's certificate; empty: none.
+func (m *ruleMaker) certificateID(port int) string {
+	if _, own := m.spec.PortCertificates[port]; own {
+		return m.in.PortCertificateIDs[port]
+	}
+	return m.in.CertificateID
 }
 
 // http3 adds the rule that stands beside that of the same TCP port.

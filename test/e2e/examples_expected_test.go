@@ -56,7 +56,18 @@ var examples = map[string]example{
 	"tcp": {rules: tcpRule, check: of("EXTERNAL", func(lb simulator.LoadBalancer) string { return lb.Network })},
 	"udp": {rules: []string{"tcp:53->tcp", "udp:53->udp"}, check: of("http", func(lb simulator.LoadBalancer) string { return lb.HealthCheck.Protocol })},
 
-	"http":     {regional: true, rules: httpRule},
+	"http": {regional: true, rules: httpRule},
+	"certificates-per-port": {regional: true, rules: []string{"https:443->http certificate", "https:8443->http certificate"}, check: func(_ *v1.Service, lb simulator.LoadBalancer, has account) error {
+		for _, rule := range lb.ForwardingRules {
+			if (rule.EntryPort == 8443) != (rule.CertificateID == has.adminCertificate) {
+				return fmt.Errorf("port %d has the certificate %s", rule.EntryPort, rule.CertificateID)
+			}
+		}
+		return nil
+	}},
+	"backend-protocol": {regional: true, rules: []string{"https:443->https certificate", "https:8443->http certificate"}},
+	"app-protocol":     {regional: true, rules: []string{"http:80->http", "https:443->http certificate"}},
+
 	"protocol": {regional: true, rules: []string{"http:80->http", "http:8081->http"}},
 	"class":    {regional: true, rules: httpRule},
 	"http2":    {regional: true, rules: []string{"http2:443->http certificate"}},

@@ -25,6 +25,7 @@ import (
 const (
 	examplesFolder  = "../../examples"
 	exampleSite     = "www-example-com"
+	exampleAdmin    = "admin-example-com"
 	exampleAddress  = "192.0.2.7"
 	exampleClasses  = examplesFolder + "/cloud-config/class.yaml"
 	exampleTimeout  = 3 * time.Minute
@@ -36,7 +37,7 @@ const (
 
 // account is what the examples need at DigitalOcean beforehand.
 type account struct {
-	certificate, subnet, project, balancer string
+	certificate, adminCertificate, subnet, project, balancer string
 	droplets                               []int
 }
 
@@ -61,6 +62,7 @@ func TestExamplesDoWhatTheySay(t *testing.T) {
 		e.eventually(30*time.Second, name, e.initialized(name))
 	}
 	has.certificate = e.sim.AddCertificate(simulator.CertificateSpec{Name: exampleSite, Type: "lets_encrypt", Team: team}).ID
+	has.adminCertificate = e.sim.AddCertificate(simulator.CertificateSpec{Name: exampleAdmin, Team: team}).ID
 	e.sim.AddBYOIPAddress(team, exampleAddress, "nyc3")
 	has.subnet = e.addSubnet(vpc.ID)
 	has.project = e.addProject()
@@ -226,7 +228,7 @@ func (e *environment) checkBalancer(svc *v1.Service, want example, has account) 
 		e.t.Errorf("%s: droplets %v, want %v", svc.Name, lb.DropletIDs, droplets)
 	}
 	for _, rule := range lb.ForwardingRules {
-		if rule.CertificateID != "" && rule.CertificateID != has.certificate {
+		if rule.CertificateID != "" && rule.CertificateID != has.certificate && rule.CertificateID != has.adminCertificate {
 			e.t.Errorf("%s: certificate %s", svc.Name, rule.CertificateID)
 		}
 	}

@@ -81,6 +81,11 @@ func variables() []admissionregistrationv1.Variable {
 		{Name: "samePorts", Expression: samePorts},
 		{Name: "disowned", Expression: set(annotation.Disown) + " && !(" + value(annotation.Disown) + ` in ["0", "f", "F", "false", "FALSE", "False"])`},
 	}
+	for _, d := range annotation.Registry {
+		if d.PerPort {
+			all = append(all, admissionregistrationv1.Variable{Name: ofPortsName(d.Key), Expression: listOfPorts(d.Key)})
+		}
+	}
 	var names, ofDisown []string
 	for _, r := range rules() {
 		v := admissionregistrationv1.Variable{Name: r.name, Expression: r.expression()}
@@ -103,14 +108,32 @@ const maxValue = 100
 // expression is the rule's message, or "" where it is kept, or was broken in the
 // same way before.
 func (r rule) expression() string {
-	v := value(r.field)
-	same := "variables.isOld && " + list(append([]string{r.field}, r.others...)) + ".all(k, variables.now[?k] == variables.before[?k])"
+	if r.perPort {
+		return fmt.Sprintf(`%s.filter(k, !(%s && variables.now[?k] == variables.before[?k]) && (%s)).map(k, %s + k + %s + %s + %s).join("; ")`,
+			ofPorts(r.field), r.same(r.others), r.broken, quote("metadata.annotations["), quote(`]: Invalid value: "`), shown("variables.now[k]"), quote(`": `+r.allowed))
+	}
+	return fmt.Sprintf(`%s && !(%s) && (%s) ? %s + %s + %s : ""`,
+		set(r.field), r.same(append([]string{r.field}, r.others...)), r.broken, quote("metadata.annotations["+r.field+`]: Invalid value: "`), shown(value(r.field)), quote(`": `+r.allowed))
+}
+
+// same is true where what the refusal depends on was so before.
+func (r rule) same(keys []string) string {
+	same := "variables.isOld"
+	if len(keys) > 0 {
+		same += " && " + list(keys) + ".all(o, variables.now[?o] == variables.before[?o])"
+	}
+	for _, key := range r.ofPorts {
+		same += " && " + ofPorts(key) + ".all(o, variables.now[?o] == variables.before[?o])"
+	}
 	if r.ports {
 		same += " && variables.samePorts"
 	}
-	shown := fmt.Sprintf(`(size(%[1]s) > %[2]d ? %[1]s.substring(0, %[2]d) + "…" : %[1]s).replace("\n", " ").replace("\r", " ")`, v, maxValue)
-	return fmt.Sprintf(`%s && !(%s) && (%s) ? %s + %s + %s : ""`,
-		set(r.field), same, r.broken, quote("metadata.annotations["+r.field+`]: Invalid value: "`), shown, quote(`": `+r.allowed))
+	return same
+}
+
+// shown is a value as a message shows it: on one line, and not too long.
+func shown(v string) string {
+	return fmt.Sprintf(`(size(%[1]s) > %[2]d ? %[1]s.substring(0, %[2]d) + "…" : %[1]s).replace("\n", " ").replace("\r", " ")`, v, maxValue)
 }
 
 // Manifest is the policy and its binding as YAML.

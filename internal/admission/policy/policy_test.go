@@ -155,6 +155,37 @@ func TestThePolicyAgreesWithParseOnEachValue(t *testing.T) {
 	}
 }
 
+func TestThePolicyAgreesWithParseOnEachValueForOnePort(t *testing.T) {
+	p := compile(t)
+	refused := 0
+	for _, d := range annotation.Registry {
+		if !d.PerPort {
+			continue
+		}
+		for _, port := range []string{"443", "https", "8443", "0", "080", "65535", "65536", "-a", "a_b", "0-1", "HTTPS", strings.Repeat("a", 63), strings.Repeat("a", 64)} {
+			tried := []string{"\x00"}
+			if port == "https" {
+				tried = values
+			}
+			for _, value := range tried {
+				svc := service(map[string]string{d.Key + "." + port: value})
+				svc.Spec.Ports[1].Name = "https"
+				var want []string
+				for _, field := range parsed(svc) {
+					want = append(want, strings.TrimSuffix(field, "."+port))
+				}
+				if got := p.refused(t, svc, nil); !slices.Equal(want, got) {
+					t.Errorf("%s.%s: %q: Parse refuses %q, the policy %q", d.Key, port, value, want, got)
+				}
+				refused += len(want)
+			}
+		}
+	}
+	if refused < 200 {
+		t.Errorf("only %d values were refused", refused)
+	}
+}
+
 const (
 	someID  = "4de7ac8b-495b-4884-9a69-1050c6793cd6"
 	otherID = "892071a0-bb95-49bc-8021-3afd67a210bf"
@@ -174,6 +205,14 @@ var combinations = []map[string]string{
 	{annotation.Type: "REGIONAL", annotation.TLSPassthrough: "true", annotation.CertificateName: "site", annotation.CertificateID: someID},
 	{annotation.Type: "REGIONAL", annotation.TLSPassthrough: "1", annotation.CertificateName: "site"},
 	{annotation.Type: "REGIONAL", annotation.TLSPassthrough: "false", annotation.CertificateName: "site"},
+	{annotation.Type: "REGIONAL", annotation.TLSPassthrough: "true", annotation.CertificateID + ".443": someID},
+	{annotation.Type: "REGIONAL", annotation.TLSPassthrough: "true", annotation.CertificateName + ".443": "site"},
+	{annotation.Type: "REGIONAL", annotation.TLSPassthrough: "true", annotation.CertificateID: someID, annotation.CertificateName + ".443": "site"},
+	{annotation.Type: "REGIONAL", annotation.TLSPassthrough: "true", annotation.BackendProtocol: "https"},
+	{annotation.Type: "REGIONAL", annotation.TLSPassthrough: "true", annotation.BackendProtocol: "http"},
+	{annotation.Type: "REGIONAL", annotation.TLSPassthrough: "true", annotation.BackendProtocol: "https", annotation.CertificateID: someID},
+	{annotation.Type: "REGIONAL", annotation.CertificateID: someID, annotation.BackendProtocol: "http2", annotation.CertificateName + ".443": "site"},
+	{annotation.Type: "REGIONAL", annotation.TLSPorts: "443", annotation.CertificateName + ".443": "site"},
 	{annotation.Type: "REGIONAL", annotation.TLSPorts: "443"},
 	{annotation.Type: "REGIONAL", annotation.TLSPorts: "8443"},
 	{annotation.Type: "REGIONAL", annotation.HTTP2Ports: "443"},

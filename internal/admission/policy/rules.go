@@ -20,6 +20,12 @@ type rule struct {
 	others []string
 	// ports is true where it depends on the Service's ports.
 	ports bool
+	// ofPorts are annotations of which the refusal depends on those for single
+	// ports.
+	ofPorts []string
+	// perPort is true where it is of the annotations for single ports, of which
+	// field is the one for all. broken then is of the key k.
+	perPort bool
 	// broken is a CEL expression that is true where it is refused. It may rely
 	// on the annotation being there, and not empty.
 	broken string
@@ -44,6 +50,9 @@ func rules() []rule {
 			r.broken = present(annotation.OverrideHealthCheck) + " && " + r.broken
 		}
 		all = append(all, r)
+		if d.PerPort {
+			all = append(all, rule{field: d.Key, perPort: true, broken: "!(" + valid(d, "variables.now[k]") + ")", allowed: allowed(d)})
+		}
 	}
 	return named(append(all, together()...))
 }
@@ -83,14 +92,22 @@ func allowed(d annotation.Definition) string {
 // the manager knows.
 func together() []rule {
 	regional := is(annotation.Type, annotation.TypeRegional)
-	passthrough := value(annotation.TLSPassthrough) + ` in ["1", "t", "T", "true", "TRUE", "True"]`
+	isPassed := value(annotation.TLSPassthrough) + ` in ["1", "t", "T", "true", "TRUE", "True"]`
 	certificate := func(key string) rule {
 		return rule{
 			field: annotation.TLSPassthrough, others: []string{annotation.Type, key},
-			broken:  regional + " && " + passthrough + " && " + set(key),
+			broken:  regional + " && " + isPassed + " && " + set(key),
 			allowed: "must be absent or false with " + key + ": TLS ends either at the load balancer or at the backends",
 		}
 	}
+	reencrypts := func(r rule) rule {
+		r.others = []string{annotation.Type, annotation.TLSPassthrough, annotation.CertificateID, annotation.CertificateName}
+		// Beside a certificate it is the passthrough that is refused.
+		r.broken = regional + " && " + set(annotation.TLSPassthrough) + " && " + isPassed + " && " + r.broken + noCertificate
+		r.allowed = "must be absent with " + annotation.TLSPassthrough + ", which hands the client's TLS to the backends"
+		return r
+	}
+	tls := list([]string{annotation.ProtocolHTTPS, annotation.ProtocolHTTP2})
 	missing := func(key string) rule {
 		return rule{
 			field: annotation.StickySessionsType, others: []string{annotation.Type, key},
@@ -108,9 +125,8 @@ func together() []rule {
 	insecure := func(key, condition string, others ...string) rule {
 		return rule{
 			field: key, ports: true,
-			others: append([]string{annotation.Type, annotation.CertificateID, annotation.CertificateName, annotation.TLSPassthrough}, others...),
-			broken: regional + " && !" + set(annotation.CertificateID) + " && !" + set(annotation.CertificateName) +
-				" && !" + set(annotation.TLSPassthrough) + " && " + condition,
+			others:  append([]string{annotation.Type, annotation.CertificateID, annotation.CertificateName, annotation.TLSPassthrough}, others...),
+			broken:  regional + " && !" + set(annotation.TLSPassthrough) + " && " + condition + noCertificate,
 			allowed: "must be accompanied by " + annotation.CertificateID + ", " + annotation.CertificateName + " or " + annotation.TLSPassthrough + ", as TLS needs one of them",
 		}
 	}
@@ -122,6 +138,13 @@ func together() []rule {
 		" && variables.tcpPorts.size() > 0"
 	for _, key := range lists {
 		forAll += " && !" + set(key)
+	}
+	byPort := func(key string) rule {
+		r := certificate(key)
+		r.broken = regional + " && " + isPassed + " && " + anyPort(key) + " && !" + set(annotation.CertificateID) + " && !" + set(annotation.CertificateName)
+		r.others, r.ofPorts = []string{annotation.Type, annotation.CertificateID, annotation.CertificateName}, []string{key}
+		r.allowed = "must be absent or false with " + key + " of a port: TLS ends either at the load balancer or at the backends"
+		return r
 	}
 	byName := certificate(annotation.CertificateName)
 	byName.broken += " && !" + set(annotation.CertificateID) // told already
@@ -137,7 +160,9 @@ func together() []rule {
 			allowed: "must be IPV4 or absent with the INTERNAL of " + annotation.Network,
 		},
 		shared(annotation.HTTPPorts, annotation.TLSPorts), shared(annotation.HTTP2Ports, annotation.HTTPPorts), shared(annotation.HTTP2Ports, annotation.TLSPorts),
-		certificate(annotation.CertificateID), byName,
+		certificate(annotation.CertificateID), byName, byPort(annotation.CertificateID), byPort(annotation.CertificateName),
+		reencrypts(rule{field: annotation.BackendProtocol, broken: value(annotation.BackendProtocol) + " in " + tls}),
+		reencrypts(rule{field: annotation.BackendProtocol, perPort: true, broken: "variables.now[k] in " + tls}),
 		insecure(annotation.TLSPorts, has(annotation.TLSPorts)), insecure(annotation.HTTP2Ports, has(annotation.HTTP2Ports)),
 		insecure(annotation.Protocol, forAll, lists...),
 		missing(annotation.StickySessionsCookieName), missing(annotation.StickySessionsCookieTTL),
@@ -153,6 +178,30 @@ func together() []rule {
 			allowed: "must be a TCP port of the Service",
 		},
 	}
+}
+
+// noCertificate is true where no annotation names a certificate.
+var noCertificate = " && !" + set(annotation.CertificateID) + " && !" + set(annotation.CertificateName) +
+	" && !" + anyPort(annotation.CertificateID) + " && !" + anyPort(annotation.CertificateName)
+
+// anyPort is true where an annotation says for a single port what key says for all.
+func anyPort(key string) string { return "(" + ofPorts(key) + ".size() > 0)" }
+
+// ofPorts is the list of the annotations that say for a single port what key says
+// for all.
+func ofPorts(key string) string { return "variables." + ofPortsName(key) }
+
+func ofPortsName(key string) string {
+	return "ports_" + strings.ReplaceAll(annotation.Suffix(key), "-", "_")
+}
+
+// listOfPorts is the expression of that list: of keys with a dot and a port by
+// number or by name at their end.
+func listOfPorts(key string) string {
+	port := fmt.Sprintf("k.substring(%d)", len(key)+1)
+	return "variables.now.map(k, k).filter(k, k.startsWith(" + quote(key+".") + `) && variables.now[k] != "" && (` +
+		matches(port, `^[0-9]+$`) + " ? " + matches(port, `^[1-9][0-9]{0,4}$`) + fmt.Sprintf(" && int(%s) <= %d", port, maxPort) +
+		" : size(" + port + ") <= 63 && " + matches(port, `^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`) + "))"
 }
 
 // Expressions of an annotation. value is "" where it is absent.

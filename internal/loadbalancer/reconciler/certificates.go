@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -109,56 +110,83 @@ func (c *certificates) get(key string, maxAge time.Duration, ask func() (*godo.C
 	return *found, nil
 }
 
-// resolveCertificate returns the id of the certificate that the Service's TLS
-// rules are to have, or what is wrong with the one that it names.
-func (r *Reconciler) resolveCertificate(ctx context.Context, w *work, lb *godo.LoadBalancer) (string, []annotation.Problem, error) {
+// resolveCertificates puts the ids of the certificates that the Service's TLS
+// rules are to have into the inputs, or returns what is wrong with those that it
+// names.
+func (r *Reconciler) resolveCertificates(ctx context.Context, w *work, lb *godo.LoadBalancer, in *loadbalancer.Inputs) (problems []annotation.Problem, err error) {
+	if w.spec.Type != annotation.TypeRegional {
+		return nil, nil
+	}
+	shared := usage{lb, func(port int) bool { _, own := w.spec.PortCertificates[port]; return !own }}
+	if in.CertificateID, problems, err = r.resolveCertificate(ctx, w, w.spec.Certificate(), shared); err != nil {
+		return nil, err
+	}
+	in.PortCertificateIDs = map[int]string{}
+	for _, port := range slices.Sorted(maps.Keys(w.spec.PortCertificates)) {
+		own := usage{lb, func(p int) bool { return p == port }}
+		id, more, err := r.resolveCertificate(ctx, w, w.spec.PortCertificates[port], own)
+		if err != nil {
+			return nil, err
+		}
+		in.PortCertificateIDs[port] = id
+		problems = append(problems, more...)
+	}
+	return problems, nil
+}
+
+func (r *Reconciler) resolveCertificate(ctx context.Context, w *work, named annotation.Certificate, used usage) (string, []annotation.Problem, error) {
 	switch {
-	case w.spec.Type != annotation.TypeRegional:
-		return "", nil, nil
-	case w.spec.CertificateID != "":
-		return r.certificateByID(ctx, w, certificateOf(lb))
-	case w.spec.CertificateName != "":
-		return r.certificateByName(ctx, w.spec.CertificateName, certificateOf(lb))
+	case named.ID != "":
+		return r.certificateByID(ctx, w, named, used)
+	case named.Name != "":
+		return r.certificateByName(ctx, named, used.current())
 	}
 	return "", nil, nil
 }
 
-// certificateOf is the id of the certificate that the load balancer has.
-func certificateOf(lb *godo.LoadBalancer) string {
-	if lb == nil {
+// usage is the use of a certificate at some entry ports of a load balancer.
+type usage struct {
+	lb   *godo.LoadBalancer // nil: there is none yet
+	port func(int) bool
+}
+
+// current is the id of the certificate that the load balancer has there.
+func (u usage) current() string {
+	if u.lb == nil {
 		return ""
 	}
-	for _, rule := range lb.ForwardingRules {
-		if rule.CertificateID != "" {
+	for _, rule := range u.lb.ForwardingRules {
+		if rule.CertificateID != "" && u.port(rule.EntryPort) {
 			return rule.CertificateID
 		}
 	}
 	return ""
 }
 
-func (r *Reconciler) certificateByName(ctx context.Context, name, current string) (string, []annotation.Problem, error) {
+func (r *Reconciler) certificateByName(ctx context.Context, named annotation.Certificate, current string) (string, []annotation.Problem, error) {
+	name := named.Name
 	found, err := r.certificates.byName(ctx, name, certificateAge)
 	if err == nil && current != "" && found.ID != current {
 		// Either the Service's name is new, or the certificate was renewed.
 		found, err = r.certificates.byName(ctx, name, 0)
 	}
 	if errors.Is(err, errNoCertificate) {
-		return "", problem(annotation.CertificateName, name, "must be the name of a certificate in the account, and there is none of that name"), nil
+		return "", problem(named.Key, name, "must be the name of a certificate in the account, and there is none of that name"), nil
 	}
 	if err != nil {
 		return "", nil, err
 	}
-	return found.ID, notReady(annotation.CertificateName, name, found), nil
+	return found.ID, notReady(named.Key, name, found), nil
 }
 
 // certificateByID follows a certificate that Let's Encrypt renewed: the load
 // balancer then has another id of the same name than the annotation.
-func (r *Reconciler) certificateByID(ctx context.Context, w *work, current string) (string, []annotation.Problem, error) {
-	id := w.spec.CertificateID
+func (r *Reconciler) certificateByID(ctx context.Context, w *work, named annotation.Certificate, used usage) (string, []annotation.Problem, error) {
+	id, current := named.ID, used.current()
 	if current == id {
 		return id, nil, nil
 	}
-	named, err := r.certificates.byID(ctx, id, 0)
+	wanted, err := r.certificates.byID(ctx, id, 0)
 	missing := errors.Is(err, errNoCertificate)
 	if err != nil && !missing {
 		return "", nil, err
@@ -168,37 +196,39 @@ func (r *Reconciler) certificateByID(ctx context.Context, w *work, current strin
 		if err != nil && !errors.Is(err, errNoCertificate) {
 			return "", nil, err
 		}
-		renewed := err == nil && present.Type == typeLetsEncrypt && (missing || present.Name == named.Name)
-		if renewed && !r.hadCertificate(w.svc, current) {
+		renewed := err == nil && present.Type == typeLetsEncrypt && (missing || present.Name == wanted.Name)
+		if renewed && !r.hadCertificate(w.svc, current, used.port) {
 			if w.spec.DryRun {
 				return current, nil, nil
 			}
-			return current, nil, r.followCertificate(ctx, w.svc, id, present)
+			return current, nil, r.followCertificate(ctx, w.svc, named, present)
 		}
 	}
 	if missing {
-		return "", problem(annotation.CertificateID, id,
+		return "", problem(named.Key, id,
 			"must be the id of a certificate in the account, and this one doesn't exist (any more): a renewal by Let's Encrypt brings a new id; "+
 				annotation.CertificateName+" names a certificate for good"), nil
 	}
-	return id, notReady(annotation.CertificateID, id, named), nil
+	return id, notReady(named.Key, id, wanted), nil
 }
 
-// hadCertificate tells whether the load balancer has the same certificate as when
-// it last was as the Service wanted it: then the annotation differs as somebody
-// edited it.
-func (r *Reconciler) hadCertificate(svc *v1.Service, current string) bool {
+// hadCertificate tells whether the load balancer has the same certificate at these
+// ports as when it last was as the Service wanted it: then the annotation differs
+// as somebody edited it.
+func (r *Reconciler) hadCertificate(svc *v1.Service, current string, port func(int) bool) bool {
 	agreed := r.recall(svc).agreed.settings
-	return agreed != nil && slices.ContainsFunc(agreed.ForwardingRules, func(rule loadbalancer.ForwardingRule) bool { return rule.CertificateID == current })
+	return agreed != nil && slices.ContainsFunc(agreed.ForwardingRules, func(rule loadbalancer.ForwardingRule) bool {
+		return rule.CertificateID == current && port(rule.EntryPort)
+	})
 }
 
 // followCertificate brings the annotation up to date with a renewal.
-func (r *Reconciler) followCertificate(ctx context.Context, svc *v1.Service, old string, present godo.Certificate) error {
-	if err := r.annotate(ctx, svc, map[string]any{annotation.CertificateID: present.ID}); err != nil {
+func (r *Reconciler) followCertificate(ctx context.Context, svc *v1.Service, named annotation.Certificate, present godo.Certificate) error {
+	if err := r.annotate(ctx, svc, map[string]any{named.Key: present.ID}); err != nil {
 		return fmt.Errorf("write the renewed certificate's id %s to the Service: %w", present.ID, err)
 	}
-	klog.FromContext(ctx).Info("Followed a renewed certificate", "service", klog.KObj(svc), "name", present.Name, "old", old, "new", present.ID)
-	r.recorder.Tell(svc, events.CertificateRenewed, fmt.Sprintf("Certificate %s was renewed: its id %s is now %s, and the annotation follows.", present.Name, old, present.ID))
+	klog.FromContext(ctx).Info("Followed a renewed certificate", "service", klog.KObj(svc), "name", present.Name, "annotation", named.Key, "old", named.ID, "new", present.ID)
+	r.recorder.Tell(svc, events.CertificateRenewed, fmt.Sprintf("Certificate %s was renewed: its id %s is now %s, and the annotation follows.", present.Name, named.ID, present.ID))
 	return nil
 }
 

@@ -160,7 +160,8 @@ func (r *Reconciler) desire(ctx context.Context, w *work, lb *godo.LoadBalancer)
 	if w.spec.Manage == annotation.ManageBackends && lb != nil {
 		return r.desireBackends(w, lb)
 	}
-	certificate, problems, err := r.resolveCertificate(ctx, w, lb)
+	in := loadbalancer.Inputs{Cluster: w.cluster}
+	problems, err := r.resolveCertificates(ctx, w, lb, &in)
 	if err != nil {
 		return loadbalancer.Desired{}, nil, err
 	}
@@ -168,8 +169,8 @@ func (r *Reconciler) desire(ctx context.Context, w *work, lb *godo.LoadBalancer)
 	if lb != nil {
 		actualStack = settingsOf(lb).NetworkStack
 	}
-	backends := loadbalancer.SelectBackends(w.spec, actualStack, w.candidates)
-	desired, more := loadbalancer.Desire(w.svc, w.spec, loadbalancer.Inputs{Backends: backends, Cluster: w.cluster, CertificateID: certificate})
+	in.Backends = loadbalancer.SelectBackends(w.spec, actualStack, w.candidates)
+	desired, more := loadbalancer.Desire(w.svc, w.spec, in)
 	if desired.Name, err = r.name(ctx, w, lb, desired.Name); err != nil {
 		return loadbalancer.Desired{}, nil, err
 	}
@@ -180,7 +181,7 @@ func (r *Reconciler) desire(ctx context.Context, w *work, lb *godo.LoadBalancer)
 		// What else Desire finds follows from the certificate.
 		return desired, problems, nil
 	}
-	more = append(more, r.judgeBackends(w, lb, backends)...)
+	more = append(more, r.judgeBackends(w, lb, in.Backends)...)
 	r.aim(w, lb, &desired)
 	return desired, more, nil
 }

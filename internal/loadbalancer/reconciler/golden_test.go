@@ -1,6 +1,7 @@
 package reconciler
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -176,11 +177,14 @@ func (c *goldenCase) decide(svc *v1.Service, lb *godo.LoadBalancer) (loadbalance
 	}
 	backends := loadbalancer.SelectBackends(spec, stack, c.nodes)
 	in := loadbalancer.Inputs{
-		Backends: backends, CertificateID: spec.CertificateID,
+		Backends: backends, CertificateID: spec.CertificateID, PortCertificateIDs: map[int]string{},
 		Cluster: loadbalancer.Cluster{ID: "5c9d2f3e", Region: "nyc3", VPC: "9b6a2f1e-6c1d-4a53-8f0e-1d2c3b4a5968"},
 	}
 	if in.CertificateID == "" {
 		in.CertificateID = certificatesOfGolden[spec.CertificateName]
+	}
+	for port, named := range spec.PortCertificates {
+		in.PortCertificateIDs[port] = cmp.Or(named.ID, certificatesOfGolden[named.Name])
 	}
 	desired, more := loadbalancer.Desire(svc, spec, in)
 	if lb != nil && len(lb.DropletIDs) > 0 {

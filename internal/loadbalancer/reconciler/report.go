@@ -36,7 +36,7 @@ type invalidError struct{ problems []annotation.Problem }
 // become valid meanwhile.
 func (e *invalidError) wait() time.Duration {
 	for _, p := range e.problems {
-		if p.Field == annotation.CertificateID || p.Field == annotation.CertificateName {
+		if annotation.NamesCertificate(p.Field) {
 			return waitCertificate
 		}
 	}

@@ -63,18 +63,18 @@ func keepModes(status, before *v1.LoadBalancerStatus) {
 	}
 }
 
-// writtenByUs are annotations that change without anybody editing the Service.
-var writtenByUs = []string{annotation.LoadBalancerID, annotation.Type, annotation.DefaultsVersion, annotation.CertificateID, annotation.Plan}
-
 // isSameRequest tells whether nobody edited the Service's specification or
-// annotations.
+// annotations, but for those that change without anybody's edit.
 func isSameRequest(a, b *v1.Service) bool {
 	if a == b {
 		return true
 	}
 	asked := func(svc *v1.Service) map[string]string {
 		kept := maps.Clone(svc.Annotations)
-		maps.DeleteFunc(kept, func(key, _ string) bool { return slices.Contains(writtenByUs, key) })
+		maps.DeleteFunc(kept, func(key, _ string) bool {
+			d, known := annotation.Lookup(key)
+			return known && d.Written
+		})
 		return kept
 	}
 	return apiequality.Semantic.DeepEqual(a.Spec, b.Spec) && apiequality.Semantic.DeepEqual(asked(a), asked(b))
