@@ -9,7 +9,7 @@ COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 PACKAGE := digitalocean-cloud-controller-manager
 LDFLAGS := -s -w -X $(PACKAGE)/internal/version.version=$(VERSION) -X $(PACKAGE)/internal/version.commit=$(COMMIT)
 # Packages of the tests against a real control plane.
-E2E     := ./test/e2e ./internal/sandbox ./test/chaos
+E2E     := ./test/e2e ./test/chart ./internal/sandbox ./test/chaos
 TOOLS   := go tool -modfile=hack/tools/go.mod
 HAS_CHROMIUM := command -v chromium chromium-browser google-chrome chrome >/dev/null
 # Arguments of `make sandbox` and `make e2e`.
@@ -102,8 +102,12 @@ bump-version: ## Prepare a release: version file, chart, changelog, manifests (N
 
 ##@ Change
 
+.PHONY: manifests
+manifests: ## Render deploy/manifests and the chart's list of values from the Helm chart.
+	go test ./test/chart -run "Documentation|Golden" -update
+
 .PHONY: generate
-generate: ## Write the documents and golden files that are made from the code.
+generate: manifests ## Write the documents and golden files that are made from the code.
 	go test ./internal/annotation ./internal/events ./internal/state ./internal/lint ./internal/admission/policy ./internal/loadbalancer/reconciler ./examples -run "Documentation|Golden" -update
 
 .PHONY: format

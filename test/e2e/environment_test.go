@@ -42,6 +42,7 @@ type environment struct {
 	log        harness.Log
 	manager    *sandbox.Manager
 	expected   expectations
+	auditLog   string
 }
 
 type option func(*environment)
@@ -65,7 +66,7 @@ func prepare(t *testing.T, simulated []simulator.Option, options ...option) *env
 	}
 	t.Cleanup(func() { _ = e.api.Stop() })
 	e.variables["DO_OVERRIDE_URL"] = e.api.URL()
-	if e.plane, err = sandbox.StartControlPlane(ctx, programs.Assets, sandbox.ControlPlaneOptions{}); err != nil {
+	if e.plane, err = sandbox.StartControlPlane(ctx, programs.Assets, sandbox.ControlPlaneOptions{Args: e.audit()}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -89,6 +90,7 @@ func prepare(t *testing.T, simulated []simulator.Option, options ...option) *env
 	}
 	t.Cleanup(e.checkLog)
 	t.Cleanup(e.checkUnnamed)
+	t.Cleanup(e.checkRights)
 	return e
 }
 

@@ -36,13 +36,14 @@ func configFile(text string) option {
 	}
 }
 
-// watchNamespaces lets the manager know the labels of namespaces.
+// watchNamespaces lets the manager know the labels of namespaces, as the chart does
+// where limits select them.
 func watchNamespaces(e *environment) {
 	e.t.Helper()
 	const name = "namespaces-for-limits"
 	role := &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}}},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"list", "watch"}}},
 	}
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"digitalocean-cloud-controller-manager/test/harness"
@@ -30,5 +31,9 @@ func run(m *testing.M) (int, error) {
 	if programs, err = harness.Build(context.Background(), directory, true); err != nil {
 		return 1, err
 	}
-	return m.Run(), nil
+	code := m.Run()
+	if unused := unusedRights(); ranAll() && len(unused) > 0 {
+		return 1, fmt.Errorf("the roles grant what no test used:\n%s", strings.Join(unused, "\n"))
+	}
+	return code, nil
 }
