@@ -100,48 +100,6 @@ func TestEachAlertIsDocumented(t *testing.T) {
 	}
 }
 
-var (
-	linkPattern    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	headingPattern = regexp.MustCompile(`(?m)^#+ (.+)$`)
-	notInAnchor    = regexp.MustCompile(`[^a-z0-9 _-]`)
-)
-
-func anchors(text string) []string {
-	var all []string
-	for _, m := range headingPattern.FindAllStringSubmatch(text, -1) {
-		all = append(all, strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
-	}
-	return all
-}
-
-func TestLinksLeadSomewhere(t *testing.T) {
-	for _, file := range []string{"SECURITY.md", "docs/getting-started.md", "docs/migration.md", "docs/operations.md"} {
-		text := read(t, root+"/"+file)
-		folder := root + "/" + file[:strings.LastIndex("/"+file, "/")]
-		for _, m := range linkPattern.FindAllStringSubmatch(text, -1) {
-			target, anchor, _ := strings.Cut(m[1], "#")
-			if strings.Contains(target, "://") {
-				continue
-			}
-			linked := text
-			if target != "" {
-				info, err := os.Stat(folder + "/" + target)
-				if err != nil {
-					t.Errorf("%s: %v", file, err)
-					continue
-				}
-				if info.IsDir() {
-					continue
-				}
-				linked = read(t, folder+"/"+target)
-			}
-			if anchor != "" && !slices.Contains(anchors(linked), anchor) {
-				t.Errorf("%s: %s has no heading #%s", file, target, anchor)
-			}
-		}
-	}
-}
-
 // The chart's README lists every value.
 func TestDocumentationOfValues(t *testing.T) {
 	var defaults map[string]any

@@ -35,7 +35,7 @@ var betweenDocuments = regexp.MustCompile(`\n+---\n`)
 
 func withoutHelm(manifest string) string {
 	plain := betweenDocuments.ReplaceAllString(helmsOwn.ReplaceAllString(manifest, ""), "\n---\n")
-	return header + strings.TrimPrefix(strings.TrimLeft(plain, "\n"), "---\n")
+	return header + strings.TrimPrefix(strings.TrimSpace(plain), "---\n") + "\n"
 }
 
 func manifest(t *testing.T, templates []string, values string) string {
