@@ -102,11 +102,11 @@ func readSchema(t *testing.T) *schema {
 	return s
 }
 
-// known finds out all settings of the configuration file: a key that is none is
-// answered with them.
-func known(t *testing.T) []string {
+// known finds out all settings that may be in the place of one of a configuration
+// file: a key that is none is answered with them.
+func known(t *testing.T, file string) []string {
 	t.Helper()
-	_, err := config.Read(func(string) (string, bool) { return "", false }, strings.NewReader("{version: 1, qqqqqqqqqqqqqqqq: 1}"))
+	_, err := config.Read(func(string) (string, bool) { return "", false }, strings.NewReader(file))
 	if err == nil {
 		t.Fatal("an unknown setting is no problem")
 	}
@@ -121,7 +121,7 @@ func known(t *testing.T) []string {
 func TestEverySettingHasAValue(t *testing.T) {
 	// What the chart sets itself.
 	own := []string{"api.token", "api.tokenFile", "debugAddress"}
-	settings := known(t)
+	settings := known(t, "{version: 1, qqqqqqqqqqqqqqqq: 1}")
 	if len(settings) < 15 {
 		t.Fatal(settings)
 	}
@@ -136,6 +136,19 @@ func TestEverySettingHasAValue(t *testing.T) {
 		if !slices.Contains(settings, setting) {
 			t.Errorf("config.%s is no setting of the manager's", setting)
 		}
+	}
+}
+
+func TestEveryRestrictionHasAValue(t *testing.T) {
+	restrictions := known(t, "{version: 1, loadBalancer: {limits: {all: {maxSizeUnit: 1, qqqqqqqqqqqqqqqq: 1}}}}")
+	limit, ok := readSchema(t).Properties["config"].Properties["loadBalancer"].Properties["limits"].AdditionalProperties.(map[string]any)
+	if !ok {
+		t.Fatal("the schema has no limits")
+	}
+	have := slices.Sorted(maps.Keys(limit["properties"].(map[string]any)))
+	slices.Sort(restrictions)
+	if !slices.Equal(have, restrictions) {
+		t.Errorf("the schema's limits have %q, the manager's %q", have, restrictions)
 	}
 }
 

@@ -276,6 +276,8 @@ loadBalancer:
       namespaces: tenant
       maxSizeUnit: 2
 `))
+	e.mayBeDenied("list", "namespaces")
+	e.mayBeDenied("watch", "namespaces")
 	e.addService("web", nil)
 	e.event(30*time.Second, "web", "SyncLoadBalancerFailed", "list and watch on namespaces")
 	if n := len(e.sim.LoadBalancers()); n != 0 {

@@ -100,6 +100,7 @@ func (e *environment) forbid(resource, verb string) {
 func TestNodeThatTheManagerMayNotRemoveIsTold(t *testing.T) {
 	e := prepare(t, nil)
 	e.forbid("nodes", "delete")
+	e.mayBeDenied("delete", "nodes")
 	e.startManager()
 	dead := e.addNode(simulator.DropletSpec{Name: "dead"}, sandbox.NodeOptions{})
 	e.addNode(simulator.DropletSpec{Name: "alive"}, sandbox.NodeOptions{})

@@ -18,8 +18,8 @@ import (
 // made, and no other warnings told of Services or the manager as a whole. What a test does by the environment's helpers
 // names what must come of it.
 type expectations struct {
-	mu               sync.Mutex
-	writes, warnings map[string]bool
+	mu                       sync.Mutex
+	writes, warnings, denied map[string]bool
 }
 
 // Kinds of writes, as [kindOf] gives them.
