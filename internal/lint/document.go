@@ -38,6 +38,22 @@ func split(data []byte) []document {
 	return documents
 }
 
+// Objects returns the Services of a file of YAML documents or of JSON, as the file
+// has them. Other kinds are skipped. It fails where a document can't be read.
+func Objects(file string, data []byte) ([]map[string]any, error) {
+	var objects []map[string]any
+	for _, d := range split(data) {
+		manifests, err := d.manifests()
+		if err != nil {
+			return nil, fmt.Errorf("%s:%w", file, err)
+		}
+		for _, m := range manifests {
+			objects = append(objects, m.object)
+		}
+	}
+	return objects, nil
+}
+
 // manifest is one Service in a document, in two forms: as the API server will
 // get it, and as the file has it.
 type manifest struct {

@@ -37,7 +37,10 @@ func (j *judge) read() (*v1.Service, bool) {
 		j.undecodable(err)
 		return nil, false
 	}
-	complete(svc)
+	Complete(svc)
+	if svc.UID == "" {
+		svc.UID = types.UID(assumed)
+	}
 	return svc, true
 }
 
@@ -95,9 +98,10 @@ func describe(kind reflect.Kind) string {
 // firstNodePort is where the API server's range of node ports begins by default.
 const firstNodePort = 30000
 
-// complete fills in what the API server does before the manager sees a Service.
-// Which node ports it takes doesn't matter, but that there are any.
-func complete(svc *v1.Service) {
+// Complete fills in what the API server does before the manager sees a Service,
+// but for its UID and the time of its creation. Which node ports it takes doesn't
+// matter, but that there are any.
+func Complete(svc *v1.Service) {
 	if svc.Spec.Type != v1.ServiceTypeLoadBalancer {
 		return
 	}
@@ -111,8 +115,5 @@ func complete(svc *v1.Service) {
 	}
 	if svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal && svc.Spec.HealthCheckNodePort == 0 {
 		svc.Spec.HealthCheckNodePort = next
-	}
-	if svc.UID == "" {
-		svc.UID = types.UID(assumed)
 	}
 }

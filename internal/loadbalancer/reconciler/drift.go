@@ -41,12 +41,35 @@ func (r *Reconciler) CheckDrift(ctx context.Context) (orphans []*godo.LoadBalanc
 			r.again.after(keyOf(svc), 0)
 		}
 	}
+	return r.orphansAmong(all, services, cluster), nil
+}
+
+// Orphans returns the load balancers of this cluster that belong to no Service. It
+// only reads. The list is whole, or an error.
+func (r *Reconciler) Orphans(ctx context.Context) ([]*godo.LoadBalancer, error) {
+	all, err := r.balancers.All(ctx, 0)
+	if err != nil {
+		return nil, &requestError{"list load balancers", err}
+	}
+	cluster, err := r.cluster()
+	if err != nil {
+		return nil, err
+	}
+	services, err := r.services.List(labels.Everything())
+	if err != nil {
+		return nil, fmt.Errorf("list Services: %w", err)
+	}
+	return r.orphansAmong(all, services, cluster), nil
+}
+
+func (r *Reconciler) orphansAmong(all []*godo.LoadBalancer, services []*v1.Service, cluster loadbalancer.Cluster) []*godo.LoadBalancer {
+	var orphans []*godo.LoadBalancer
 	for _, lb := range all {
 		if isOfCluster(lb, cluster) && !slices.ContainsFunc(services, func(svc *v1.Service) bool { return r.claims(svc, lb) }) {
 			orphans = append(orphans, lb)
 		}
 	}
-	return orphans, nil
+	return orphans
 }
 
 // isOfCluster tells whether the load balancer was made for this cluster. Without

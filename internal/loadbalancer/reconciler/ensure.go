@@ -50,6 +50,8 @@ type work struct {
 	// adopting is true while this manager has not worked on the load balancer
 	// yet, and taken where it isn't even the Service's yet.
 	adopting, taken bool
+	// foretold is true where nothing may be written, to the Service neither.
+	foretold bool
 	// targetErr is why the tag that load balancers target may not be on all
 	// droplets that it belongs on.
 	targetErr error
@@ -81,27 +83,10 @@ func (r *Reconciler) sync(ctx context.Context, svc *v1.Service) (*v1.LoadBalance
 		}
 		r.syncTarget(ctx, w)
 	}
-	lb, err := r.locate(ctx, svc, spec, snapshotAge)
+	lb, desired, problems, err := r.decide(ctx, w, problems)
 	if err != nil {
 		return nil, err
 	}
-	if lb != nil && spec.Manage == annotation.ManageBackends && lb.ID != spec.LoadBalancerID {
-		lb = nil // the Service names another one
-	}
-	if lb != nil {
-		problems = r.know(w, lb)
-	}
-	beyond, err := r.checkLimits(w, lb)
-	if err != nil {
-		return nil, err
-	}
-	problems = append(problems, beyond...)
-	r.warn(svc, w.spec)
-	desired, more, err := r.desire(ctx, w, lb)
-	if err != nil {
-		return nil, err
-	}
-	problems = append(loadbalancer.Effective(w.spec, problems), more...)
 	if w.spec.DryRun {
 		return r.rehearse(ctx, w, lb, desired, problems)
 	}
@@ -120,6 +105,32 @@ func (r *Reconciler) sync(ctx context.Context, svc *v1.Service) (*v1.LoadBalance
 	}
 	r.tellTarget(w)
 	return r.show(w, lb), nil
+}
+
+// decide reads what exists, and decides what the load balancer is to be and what
+// is wrong with the Service, beyond the problems that its annotations have by
+// themselves. Of DigitalOcean it reads only.
+func (r *Reconciler) decide(ctx context.Context, w *work, problems []annotation.Problem) (lb *godo.LoadBalancer, desired loadbalancer.Desired, _ []annotation.Problem, err error) {
+	if lb, err = r.locate(ctx, w.svc, w.spec, snapshotAge); err != nil {
+		return nil, desired, nil, err
+	}
+	if lb != nil && w.spec.Manage == annotation.ManageBackends && lb.ID != w.spec.LoadBalancerID {
+		lb = nil // the Service names another one
+	}
+	if lb != nil {
+		problems = r.know(w, lb)
+	}
+	beyond, err := r.checkLimits(w, lb)
+	if err != nil {
+		return nil, desired, nil, err
+	}
+	problems = append(problems, beyond...)
+	r.warn(w.svc, w.spec)
+	desired, more, err := r.desire(ctx, w, lb)
+	if err != nil {
+		return nil, desired, nil, err
+	}
+	return lb, desired, append(loadbalancer.Effective(w.spec, problems), more...), nil
 }
 
 // know has the work go by the load balancer that exists: its type is the
@@ -190,10 +201,7 @@ func (r *Reconciler) desire(ctx context.Context, w *work, lb *godo.LoadBalancer)
 // or a new one.
 func (r *Reconciler) make(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) (*godo.LoadBalancer, error) {
 	if lb == nil {
-		if w.spec.Manage == annotation.ManageBackends {
-			return nil, &missingError{w.spec.LoadBalancerID}
-		}
-		if err := r.vouchForMissing(ctx, w.svc, w.spec); err != nil {
+		if err := r.mayMake(ctx, w); err != nil {
 			return nil, err
 		}
 		err := r.withFreshBackends(ctx, w, lb, desired, func(d loadbalancer.Desired) (err error) {
@@ -242,6 +250,14 @@ func (r *Reconciler) create(ctx context.Context, svc *v1.Service, desired loadba
 	klog.FromContext(ctx).Info("Created load balancer", "service", klog.KObj(svc), "id", lb.ID, "name", lb.Name)
 	r.recorder.Tell(svc, events.LoadBalancerCreated, fmt.Sprintf("Created load balancer %s (%s).", lb.Name, lb.ID))
 	return lb, nil
+}
+
+// mayMake lets a load balancer be made where the Service has none.
+func (r *Reconciler) mayMake(ctx context.Context, w *work) error {
+	if w.spec.Manage == annotation.ManageBackends {
+		return &missingError{w.spec.LoadBalancerID}
+	}
+	return r.vouchForMissing(ctx, w.svc, w.spec)
 }
 
 // vouchForMissing lets a load balancer be made in place of one that a Service

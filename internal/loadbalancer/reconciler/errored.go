@@ -45,7 +45,7 @@ const (
 // that the next sync makes another: at first soon, then after longer and longer.
 func (r *Reconciler) replaceErrored(ctx context.Context, w *work, lb *godo.LoadBalancer) error {
 	svc := w.svc
-	if len(svc.Status.LoadBalancer.Ingress) > 0 || !isOwn(svc, lb) || w.spec.Manage == annotation.ManageBackends {
+	if !mayReplace(svc, w.spec, lb) {
 		return &erroredError{id: lb.ID, name: lb.Name, wait: erroredAgain}
 	}
 	if wait := r.untilReplace(svc, lb.ID); wait > 0 {
@@ -62,6 +62,12 @@ func (r *Reconciler) replaceErrored(ctx context.Context, w *work, lb *godo.LoadB
 		}
 	}
 	return &erroredError{id: lb.ID, name: lb.Name, replaced: true, wait: time.Second}
+}
+
+// mayReplace tells whether the load balancer never served, and is the Service's to
+// delete.
+func mayReplace(svc *v1.Service, spec annotation.Spec, lb *godo.LoadBalancer) bool {
+	return len(svc.Status.LoadBalancer.Ingress) == 0 && isOwn(svc, lb) && spec.Manage != annotation.ManageBackends
 }
 
 func (r *Reconciler) untilReplace(svc *v1.Service, id string) time.Duration {

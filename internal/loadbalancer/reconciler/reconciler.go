@@ -256,10 +256,10 @@ func (r *Reconciler) EnsureLoadBalancerDeleted(ctx context.Context, _ string, sv
 		return nil
 	}
 	remove := func() error { return r.delete(ctx, svc, spec, lb) }
-	switch {
-	case spec.Manage == annotation.ManageBackends:
+	switch farewellOf(spec) {
+	case ActionRelease:
 		remove = func() error { return r.release(ctx, svc, spec, lb) }
-	case spec.RetainOnDelete:
+	case ActionRetain:
 		remove = func() error { return r.retain(ctx, svc, lb) }
 	}
 	if err := remove(); err != nil {
