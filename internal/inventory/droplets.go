@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -112,6 +113,11 @@ const (
 	searchBurst    = 30
 )
 
+// leaveToWatch is how much longer than the watch all others wait until they ask
+// again for a droplet that was not found: a few of the framework's looks at its
+// Nodes.
+const leaveToWatch = 30 * time.Second
+
 // doubt is a droplet that the API didn't find, what was made of that, and when
 // it is asked for again.
 type doubt struct {
@@ -150,7 +156,7 @@ func (d *Droplets) Get(ctx context.Context, id int, maxAge time.Duration, peers 
 func (d *Droplets) read(ctx context.Context, id int, maxAge time.Duration, peers []int, p *pace) (Droplet, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	doubted, err := d.stillDoubted(id)
+	doubted, err := d.stillDoubted(id, p != nil)
 	if err != nil {
 		return Droplet{}, err
 	}
@@ -180,12 +186,20 @@ func (d *Droplets) read(ctx context.Context, id int, maxAge time.Duration, peers
 
 // stillDoubted tells whether the API didn't find the droplet when it was last
 // asked, and what was made of that while it isn't time to ask again.
-func (d *Droplets) stillDoubted(id int) (doubted bool, err error) {
+//
+// Where the droplet is watched, the watch asks first: it needs answers of its
+// own to remove a Node, and others would take every turn to ask from it.
+func (d *Droplets) stillDoubted(id int, watching bool) (doubted bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.clock.Now()
-	switch doubt, ok := d.doubts[id]; {
-	case !ok || (!now.Before(doubt.next) && d.doubt.allowed(now)):
+	doubt, ok := d.doubts[id]
+	next := doubt.next
+	if ok && !watching && slices.Contains(d.cluster.Unready(), id) {
+		next = next.Add(leaveToWatch)
+	}
+	switch {
+	case !ok || (!now.Before(next) && d.doubt.allowed(now)):
 		return ok, nil
 	case errors.Is(doubt.err, ErrGone):
 		return true, fmt.Errorf("droplet %d: %w", id, ErrWasGone)

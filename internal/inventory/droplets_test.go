@@ -272,3 +272,58 @@ func TestCallersAtOnceShareOneCall(t *testing.T) {
 		w.wantCalls(4, "500 at once")
 	})
 }
+
+// The removal of a Node takes two answers that the watch itself asked for. Who
+// syncs load balancers asks for the same droplet more often.
+func TestOthersLeaveTheWatchItsTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		w := newWorld(t)
+		w.nodes(3)
+		w.sweep(time.Minute)
+		time.Sleep(time.Minute)
+		id := w.known[0]
+		w.unready = w.known[:1]
+		if err := w.sim.DeleteDroplet(id); err != nil {
+			t.Fatal(err)
+		}
+		answers := 0
+		for range 120 { // two minutes
+			time.Sleep(time.Second)
+			if _, err := w.droplets.Get(ctx, id, 0, func() []int { return w.known }); !inventory.IsGone(err) {
+				t.Fatalf("another caller: %v, want that the droplet is gone", err)
+			}
+			if _, err := w.droplets.Watch(ctx, id); errors.Is(err, inventory.ErrGone) {
+				answers++
+			}
+		}
+		if answers < 3 {
+			t.Errorf("the watch got %d answers of its own within two minutes", answers)
+		}
+	})
+}
+
+// Without a watch, as with --controllers that leave it out, others ask.
+func TestOthersAskAgainWhereNobodyWatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		w := newWorld(t)
+		w.nodes(3)
+		w.sweep(time.Minute)
+		id := w.known[0]
+		w.unready = w.known[:1]
+		if err := w.sim.DeleteDroplet(id); err != nil {
+			t.Fatal(err)
+		}
+		answers := 0
+		for range 180 {
+			time.Sleep(time.Second)
+			if _, err := w.droplets.Get(ctx, id, 0, func() []int { return w.known }); errors.Is(err, inventory.ErrGone) {
+				answers++
+			}
+		}
+		if answers < 3 || answers > 6 {
+			t.Errorf("%d answers within three minutes", answers)
+		}
+	})
+}
