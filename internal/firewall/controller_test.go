@@ -261,6 +261,10 @@ func TestLoadBalancerThatIsGoneDoesntHoldUpOthers(t *testing.T) {
 		c.wait(5 * time.Second)
 		c.wantInbound("tcp 443 "+everywhere, "tcp 30080 "+everywhere)
 		c.wantCalls("known to be gone", "GET /v2/firewalls/{id}", "PUT /v2/firewalls/{id}")
+		for range 3 {
+			c.wait(defaultInterval + time.Second)
+			c.wantCalls("still gone, so nothing is written", "GET /v2/firewalls/{id}", "GET /v2/load_balancers/{id}")
+		}
 		id := c.addLoadBalancer()
 		c.calls()
 		c.update(edge, annotated(annotation.LoadBalancerID, id))

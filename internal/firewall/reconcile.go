@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"time"
 
@@ -132,6 +133,9 @@ func (c *Controller) converge(ctx context.Context, claims []Claim, now time.Time
 	if fw != nil {
 		actual = StateOf(fw)
 	}
+	if err := c.askAgain(ctx); err != nil {
+		return false, err
+	}
 	desired := c.desire(claims, actual)
 	c.tellLimits(ctx, desired, claims)
 	if fw != nil && Equal(desired.State, actual) {
@@ -150,6 +154,27 @@ func (c *Controller) converge(ctx context.Context, claims []Claim, now time.Time
 		return false, c.make(ctx, w)
 	}
 	return c.change(ctx, w)
+}
+
+// askAgain asks for the load balancers that didn't exist an interval ago. To let
+// the API refuse a firewall with them would cost a write, a call for each load
+// balancer and another write, again and again.
+func (c *Controller) askAgain(ctx context.Context) error {
+	for id, since := range c.memory.gone {
+		if c.clock.Since(since) < c.interval {
+			continue
+		}
+		gone, err := c.calls.isGone(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !gone {
+			delete(c.memory.gone, id)
+			continue
+		}
+		c.memory.gone[id] = c.clock.Now()
+	}
+	return nil
 }
 
 // desire is what the firewall must be, as far as is known.
@@ -222,11 +247,7 @@ func (c *Controller) claims(ctx context.Context) []Claim {
 		}
 	}
 	m.services = present
-	for id, since := range m.gone {
-		if !mentioned[id] || c.clock.Since(since) >= c.interval {
-			delete(m.gone, id)
-		}
-	}
+	maps.DeleteFunc(m.gone, func(id string, _ time.Time) bool { return !mentioned[id] })
 	return claims
 }
 

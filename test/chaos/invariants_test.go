@@ -152,10 +152,12 @@ func firewallIsExact(w *world) []string {
 		return firewall.Shape{}, false
 	}}
 	var claims []firewall.Claim
-	understood := true
+	understood, gone := true, map[string]bool{}
 	for _, svc := range w.services {
 		needs, _ := firewall.Need(svc, settings, nil)
-		_, problems := parse(svc)
+		spec, problems := parse(svc)
+		// A rule for one that doesn't exist is refused.
+		gone[spec.LoadBalancerID] = !slices.ContainsFunc(w.balancers, func(lb *godo.LoadBalancer) bool { return lb.ID == spec.LoadBalancerID })
 		understood = understood && len(needs.Problems) == 0 && len(problems) == 0
 		claims = append(claims, firewall.Claim{Service: types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name}, Created: svc.CreationTimestamp.Time, Needs: needs})
 	}
@@ -170,7 +172,7 @@ func firewallIsExact(w *world) []string {
 	}
 	actual := firewall.StateOf(found[0])
 	var bad []string
-	for _, c := range firewall.Diff(firewall.Desire(firewall.Identity{Name: firewallName, Tags: []string{workerTag}}, claims, actual, nil).State, actual) {
+	for _, c := range firewall.Diff(firewall.Desire(firewall.Identity{Name: firewallName, Tags: []string{workerTag}}, claims, actual, gone).State, actual) {
 		if understood || !c.Removes {
 			bad = append(bad, c.Text)
 		}

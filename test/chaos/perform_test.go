@@ -25,8 +25,7 @@ func (s *storm) perform(a plan.Action) error {
 	case plan.DisownService:
 		return s.disown(a.Object, a.On)
 	case plan.AddNode:
-		s.addNode(a.Object, a.Variant)
-		return nil
+		return s.addNode(a.Object, a.Variant)
 	case plan.RemoveNode:
 		return s.removeNode(a.Object, true)
 	case plan.StopDroplet:
