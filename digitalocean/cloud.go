@@ -24,6 +24,7 @@ import (
 	"digitalocean-cloud-controller-manager/internal/inventory"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer/reconciler"
+	"digitalocean-cloud-controller-manager/internal/rehearsal"
 	"digitalocean-cloud-controller-manager/internal/state"
 	"digitalocean-cloud-controller-manager/internal/targets"
 	"digitalocean-cloud-controller-manager/internal/version"
@@ -45,6 +46,9 @@ type Cloud struct {
 	registry  registry
 	clock     clock.WithTicker
 	region    string
+	// rehearsal notes what would be written; nil: it is written.
+	rehearsal *rehearsal.Book
+	prepared  bool
 	// started is true once the API has answered what is asked at start.
 	started atomic.Bool
 
@@ -97,6 +101,7 @@ func New(ctx context.Context, settings *config.Config, options ...Option) (*Clou
 	for _, o := range options {
 		o(c)
 	}
+	c.beginRehearsing(logger)
 	var err error
 	if c.client, err = c.newClient(); err != nil {
 		return nil, err
@@ -121,18 +126,26 @@ func (c *Cloud) newClient() (*doapi.Client, error) {
 	if err := metrics.Register(c.registry.Register); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	return doapi.New(doapi.Options{
+	options := doapi.Options{
 		TokenSource: source, BaseURL: api.URL, Version: version.Version(), QPS: api.RateLimitQPS, Metrics: metrics,
 		Transport: c.transport, EnterWrite: c.gate.Enter,
-	})
+	}
+	if c.rehearsal != nil {
+		options.Rehearse = c.rehearsal.DigitalOcean
+	}
+	return doapi.New(options)
 }
 
 // Initialize implements [cloudprovider.Interface]. It runs when the process
 // leads.
 func (c *Cloud) Initialize(clientBuilder cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
-	c.process.Leads()
+	c.mustBePrepared()
 	c.kube = newKubeAccess(clientBuilder, stop)
-	c.leads()
+	if c.rehearsal != nil {
+		c.kube.recorder = c.rehearsal.Recorder()
+	} else {
+		c.leads()
+	}
 	c.kube.recorder = c.process.Recorder(c.kube.recorder)
 	go c.watchToken(stop)
 }
@@ -158,6 +171,7 @@ func (c *Cloud) SetInformers(factory informers.SharedInformerFactory) {
 		Defaults: c.config.Defaults,
 		Cluster:  c.cluster, Clock: c.clock,
 		DriftPeriod: c.config.DriftPeriod, KeepMissing: c.config.KeepMissing, Target: c.target(), Limits: c.limits(factory),
+		Rehearsal: c.rehearsal,
 	})
 	if _, err := factory.Core().V1().Nodes().Informer().AddEventHandler(c.balancers.NodeHandler()); err != nil {
 		// An informer that is stopped before it was started.

@@ -79,7 +79,7 @@ func (c *Cloud) report() state.Report {
 	if o == nil {
 		return r
 	}
-	r.Leads = true
+	r.Leads, r.ObserveOnly, r.Rehearsed = c.rehearsal == nil, c.rehearsal != nil, c.rehearsal.Pending()
 	r.Services, r.Nodes = o.book.Services(o.balancers.Known), o.instances.Report()
 	r.Snapshots, r.Controllers, r.Firewall = o.snapshots(), o.book.Controllers(), c.reportFirewall()
 	return r

@@ -60,12 +60,23 @@ func newCommand(stop <-chan struct{}) (*cobra.Command, error) {
 	}
 	preset(opts)
 	led := &leader{}
-	command := app.NewCloudControllerManagerCommand(opts, led.newCloud, digitalocean.Controllers(), names.CCMControllerAliases(), cliflag.NamedFlagSets{}, stop)
+	flags := cliflag.NamedFlagSets{}
+	observe := flags.FlagSet("digitalocean").Bool("observe-only", false,
+		"Work out everything and write nothing, neither to DigitalOcean nor to Kubernetes, and take no lease: what would be written is told in the log, as metrics and at /debug/state. OBSERVE_ONLY=true is the same.")
+	command := app.NewCloudControllerManagerCommand(opts, led.newCloud, digitalocean.Controllers(), names.CCMControllerAliases(), flags, stop)
 	command.Use = "digitalocean-cloud-controller-manager"
 	command.Long = "The DigitalOcean cloud controller manager initialises Nodes from droplets, removes Nodes\n" +
 		"whose droplet is gone, and makes a load balancer for each Service of type LoadBalancer.\n" +
 		"Settings of DigitalOcean's side are environment variables; see docs/configuration.md."
-	command.PreRun = printVersion
+	command.PreRun = func(command *cobra.Command, args []string) {
+		printVersion(command, args)
+		if *observe {
+			// The provider's factory reads settings from the environment alone.
+			if err := os.Setenv("OBSERVE_ONLY", "true"); err != nil {
+				fail(fmt.Errorf("--observe-only: %w", err))
+			}
+		}
+	}
 	command.PostRun = led.resign
 	// DigitalOcean's VPCs have no routes to configure; the framework would
 	// warn of it at each start.
@@ -155,6 +166,9 @@ func (l *leader) newCloud(config *cloudconfig.CompletedConfig) cloudprovider.Int
 		fail(err)
 	}
 	if ours, ok := cloud.(*digitalocean.Cloud); ok {
+		if err := ours.Prepare(config); err != nil {
+			fail(err)
+		}
 		if e := config.ComponentConfig.Generic.LeaderElection; e.LeaderElect {
 			l.cloud = ours
 			ours.Lead(context.Background(), digitalocean.Election{

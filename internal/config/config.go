@@ -62,6 +62,9 @@ type Config struct {
 	DebugAddress string
 	// Nodes are the settings of the node controllers.
 	Nodes Nodes
+	// ObserveOnly keeps every write from DigitalOcean and from Kubernetes, and
+	// tells what would be written.
+	ObserveOnly bool
 	// Notes are what was odd in the settings but could be used.
 	Notes []string
 }

@@ -38,6 +38,7 @@ const (
 	EnvNodeTags     = "NODE_LABELS_FROM_TAGS"       // ours
 	EnvNodeIgnore   = "NODE_IGNORE"                 // ours
 	EnvDriftPeriod  = "DRIFT_PERIOD"                // ours
+	EnvObserveOnly  = "OBSERVE_ONLY"                // ours
 	EnvTargets      = "LOAD_BALANCER_TARGETS"       // ours
 	EnvHealthCheck  = "LOAD_BALANCER_HEALTH_CHECK"  // ours
 	EnvMissing      = "LOAD_BALANCER_MISSING"       // ours
@@ -135,6 +136,7 @@ func read(lookup func(string) (string, bool), f *file) (*Config, error) {
 		HealthCheck:    r.healthCheck(),
 		KeepMissing:    r.oneOf(EnvMissing, missingRecreate, missingKeep) == missingKeep,
 		DriftPeriod:    r.driftPeriod(),
+		ObserveOnly:    r.oneOf(EnvObserveOnly, "false", "true") == "true",
 		Firewall:       r.firewall(),
 		MetricsAddress: r.address(EnvMetricsAddr),
 		DebugAddress:   r.address(EnvDebugAddr),

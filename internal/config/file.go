@@ -35,6 +35,7 @@ var fileSettings = map[string]string{
 	"metricsAddress":            EnvMetricsAddr,
 	"debugAddress":              EnvDebugAddr,
 	"driftPeriod":               EnvDriftPeriod,
+	"observeOnly":               EnvObserveOnly,
 	"firewall.name":             EnvFirewallName,
 	"firewall.tags":             EnvFirewallTags,
 	"loadBalancer.defaultType":  EnvDefaultType,

@@ -49,6 +49,9 @@ type Options struct {
 	// something, whatever that waited for before; what it returns is called when
 	// the answer is there. The call fails with its error. Nil: nothing is asked.
 	EnterWrite func(context.Context) (leave func(), err error)
+	// Rehearse is handed every call that would change something; none of them
+	// is sent, and each fails with [ErrRehearsed]. Nil: they are sent.
+	Rehearse func(method, path, body string)
 }
 
 // Client is a [godo.Client] that keeps to the token's quota. It is safe for
@@ -88,8 +91,12 @@ func New(o Options) (*Client, error) {
 		next: budget, source: o.TokenSource, userAgent: userAgentName + o.Version,
 		scheme: base.Scheme, host: base.Host, clock: o.Clock, health: health,
 	}
+	var outermost http.RoundTripper = &retrier{next: signer, clock: o.Clock, metrics: o.Metrics}
+	if o.Rehearse != nil {
+		outermost = &rehearsed{next: outermost, tell: o.Rehearse}
+	}
 	client := godo.NewClient(&http.Client{
-		Transport: &retrier{next: signer, clock: o.Clock, metrics: o.Metrics},
+		Transport: outermost,
 		// The API redirects nowhere; following would be a way for the token to
 		// leave.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -151,9 +151,14 @@ func (c *Controller) converge(ctx context.Context, claims []Claim, now time.Time
 	}
 	w := write{claims: claims, actual: actual, fw: fw, foreign: foreign, at: now}
 	if fw == nil {
-		return false, c.make(ctx, w)
+		err = c.make(ctx, w)
+	} else {
+		gone, err = c.change(ctx, w)
 	}
-	return c.change(ctx, w)
+	if errors.Is(err, doapi.ErrRehearsed) {
+		return false, nil // which is told where it is kept from being sent
+	}
+	return gone, err
 }
 
 // askAgain asks for the load balancers that didn't exist an interval ago. To let

@@ -34,6 +34,7 @@ var Labels = map[string]string{
 	"http_response_code": "the HTTP status; `none` where there was no answer",
 	"kind":               "`" + KindLoadBalancer + "`, `" + KindNode + "`, and `" + KindFirewall + "` where the firewall is kept",
 	"method":             "the HTTP method; `other`",
+	"object":             "what would be written to: `load_balancer`, `firewall`, `tag`, `node`, `service`, `event`, `other`",
 	"operation":          "what is done: to a firewall, or to a Service that is to be admitted",
 	"priority":           "`urgent`, `normal`, `background`",
 	"reason":             "of problems: the reasons of warnings in [events](events.md), and `other`; of requests that are sent again: the HTTP status or why there was none",

@@ -12,6 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/component-base/metrics"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"digitalocean-cloud-controller-manager/internal/admission"
 	"digitalocean-cloud-controller-manager/internal/doapi"
@@ -21,6 +23,7 @@ import (
 	"digitalocean-cloud-controller-manager/internal/instances"
 	"digitalocean-cloud-controller-manager/internal/inventory"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer/reconciler"
+	"digitalocean-cloud-controller-manager/internal/rehearsal"
 	"digitalocean-cloud-controller-manager/internal/state"
 	"digitalocean-cloud-controller-manager/internal/tagging"
 )
@@ -41,6 +44,7 @@ func sources() map[string]source {
 			_ = doapi.NewMetrics().Register(func(r metrics.Registerable) error { register(r); return nil })
 		}),
 		"state.NewMetrics":               registered(everywhere, func(r func(...metrics.Registerable)) { state.NewMetrics(r) }),
+		"rehearsal.NewBook":              registered("observe-only", func(r func(...metrics.Registerable)) { rehearsal.NewBook(klog.Background(), clock.RealClock{}, r) }),
 		"state.NewCollector":             collected(state.NewCollector(nil)),
 		"inventory.NewCollector":         collected(inventory.NewCollector(nil)),
 		"inventory.NewBalancerCollector": collected(inventory.NewBalancerCollector(nil)),

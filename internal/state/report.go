@@ -14,7 +14,11 @@ type Report struct {
 	Started time.Time `json:"started"`
 	// Leads is true for the one replica that does the work; the others know
 	// nothing of objects.
-	Leads       bool         `json:"leads"`
+	Leads bool `json:"leads"`
+	// ObserveOnly is true where nothing is written, and Rehearsed is what would
+	// be.
+	ObserveOnly bool         `json:"observeOnly,omitempty"`
+	Rehearsed   []Rehearsed  `json:"rehearsed,omitempty"`
 	Region      string       `json:"region,omitempty"`
 	ClusterID   string       `json:"clusterID,omitempty"`
 	API         API          `json:"api"`
@@ -23,6 +27,18 @@ type Report struct {
 	Firewall    *Firewall    `json:"firewall,omitempty"`
 	Services    []Service    `json:"services"`
 	Nodes       []Node       `json:"nodes"`
+}
+
+// Rehearsed is a write that is kept from being made.
+type Rehearsed struct {
+	Object string `json:"object"`
+	Target string `json:"target"`
+	// What is what would be written; empty: the whole object, or nothing is to
+	// be said of it.
+	What string `json:"what,omitempty"`
+	// Since is when it was first to be made like this, and Last when it was last.
+	Since time.Time `json:"since"`
+	Last  time.Time `json:"last"`
 }
 
 // API is the way to DigitalOcean's API and the token's quota.

@@ -2,6 +2,7 @@ package tagging
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -74,7 +75,11 @@ func (t *tagging) put(ctx context.Context, ids []string) error {
 		resources[i] = godo.Resource{ID: id, Type: godo.LoadBalancerResourceType}
 	}
 	t.calls++
-	if _, err := t.api.TagResources(ctx, t.tag, &godo.TagResourcesRequest{Resources: resources}); err != nil {
+	_, err := t.api.TagResources(ctx, t.tag, &godo.TagResourcesRequest{Resources: resources})
+	if errors.Is(err, doapi.ErrRehearsed) {
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("tag load balancers with %s: %w", t.tag, err)
 	}
 	t.tagged = append(t.tagged, ids...)
@@ -110,6 +115,9 @@ func (c *Controller) tagAll(ctx context.Context, tag string, ids []string) error
 // is on this Service's load balancer alone.
 func (c *Controller) unmark(ctx context.Context, mark string, svc *v1.Service) error {
 	_, err := c.options.API.Delete(ctx, mark)
+	if errors.Is(err, doapi.ErrRehearsed) {
+		return nil
+	}
 	if err != nil && !doapi.IsNotFound(err) {
 		return fmt.Errorf("delete tag %s: %w", mark, err)
 	}

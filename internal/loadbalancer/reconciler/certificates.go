@@ -198,7 +198,7 @@ func (r *Reconciler) certificateByID(ctx context.Context, w *work, named annotat
 		}
 		renewed := err == nil && present.Type == typeLetsEncrypt && (missing || present.Name == wanted.Name)
 		if renewed && !r.hadCertificate(w.svc, current, used.port) {
-			if w.spec.DryRun || w.foretold {
+			if r.rehearses(w.spec) || w.foretold {
 				return current, nil, nil
 			}
 			return current, nil, r.followCertificate(ctx, w.svc, named, present)

@@ -77,7 +77,7 @@ func (r *Reconciler) sync(ctx context.Context, svc *v1.Service) (*v1.LoadBalance
 	if w.waiting {
 		r.again.after(keyOf(svc), youngAgain)
 	}
-	if !spec.DryRun {
+	if !r.rehearses(spec) {
 		if err := r.performs(ctx, svc); err != nil {
 			return nil, err
 		}
@@ -87,7 +87,7 @@ func (r *Reconciler) sync(ctx context.Context, svc *v1.Service) (*v1.LoadBalance
 	if err != nil {
 		return nil, err
 	}
-	if w.spec.DryRun {
+	if r.rehearses(w.spec) {
 		return r.rehearse(ctx, w, lb, desired, problems)
 	}
 	if len(problems) > 0 {

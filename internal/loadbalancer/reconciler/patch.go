@@ -20,6 +20,18 @@ import (
 // there. The version tells that this manager has worked on the load balancer, so
 // it is missing until the first contact is over.
 func (r *Reconciler) remember(ctx context.Context, w *work, lb *godo.LoadBalancer) error {
+	want := toRemember(w, lb)
+	if len(want) == 0 {
+		return nil
+	}
+	if err := r.annotate(ctx, w.svc, want); err != nil {
+		return fmt.Errorf("write the load balancer's id %s to the Service: %w", lb.ID, err)
+	}
+	return nil
+}
+
+// toRemember are the annotations that the Service lacks.
+func toRemember(w *work, lb *godo.LoadBalancer) map[string]any {
 	svc, want := w.svc, map[string]any{}
 	if svc.Annotations[annotation.LoadBalancerID] != lb.ID {
 		want[annotation.LoadBalancerID] = lb.ID
@@ -34,13 +46,7 @@ func (r *Reconciler) remember(ctx context.Context, w *work, lb *godo.LoadBalance
 			want[key] = value
 		}
 	}
-	if len(want) == 0 {
-		return nil
-	}
-	if err := r.annotate(ctx, svc, want); err != nil {
-		return fmt.Errorf("write the load balancer's id %s to the Service: %w", lb.ID, err)
-	}
-	return nil
+	return want
 }
 
 // annotate sets annotations of a Service, or removes those that are nil.

@@ -25,6 +25,7 @@ import (
 	"digitalocean-cloud-controller-manager/internal/events"
 	"digitalocean-cloud-controller-manager/internal/inventory"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
+	"digitalocean-cloud-controller-manager/internal/rehearsal"
 	"digitalocean-cloud-controller-manager/internal/state"
 )
 
@@ -87,6 +88,8 @@ type Reconciler struct {
 	shared sharedCandidates
 	// period is how long a first contact lasts, and a status stays overwritten.
 	period time.Duration
+	// rehearsal notes what would be written; nil: it is written.
+	rehearsal *rehearsal.Book
 	// strict keeps a load balancer that is gone from being replaced.
 	strict bool
 	limits Limits
@@ -126,6 +129,8 @@ type Options struct {
 	// Target is the tag that load balancers may target. The zero value: they
 	// list droplets.
 	Target Target
+	// Rehearsal notes what would be written, and nothing is. Nil: it is.
+	Rehearsal *rehearsal.Book
 	// Limits are what Services may ask for. The zero value: everything.
 	Limits Limits
 }
@@ -147,6 +152,7 @@ func New(o Options) *Reconciler {
 		ids:   map[types.UID]string{}, doubts: map[types.UID]bool{},
 		failures: map[types.UID]failure{}, busy: map[types.UID]time.Time{}, memories: map[types.UID]*memory{},
 		period: cmp.Or(o.DriftPeriod, DefaultDriftPeriod), strict: o.KeepMissing, target: o.Target, limits: o.Limits,
+		rehearsal: o.Rehearsal,
 	}
 	r.again = newQueue(o.Clock, r.syncAgain)
 	return r
@@ -261,6 +267,10 @@ func (r *Reconciler) EnsureLoadBalancerDeleted(ctx context.Context, _ string, sv
 		remove = func() error { return r.release(ctx, svc, spec, lb) }
 	case ActionRetain:
 		remove = func() error { return r.retain(ctx, svc, lb) }
+	}
+	if r.rehearsal != nil {
+		r.rehearseRemoval(svc, spec, lb)
+		return nil
 	}
 	if err := remove(); err != nil {
 		_ = r.report(ctx, svc, err) // the framework waits as it likes

@@ -23,6 +23,7 @@ const (
 // for, and does nothing of it. The status stays as it is.
 func (r *Reconciler) rehearse(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired, problems []annotation.Problem) (*v1.LoadBalancerStatus, error) {
 	var plan []string
+	isSettled := false
 	switch {
 	case len(problems) > 0:
 		plan = []string{"nothing, until this is mended"}
@@ -36,6 +37,10 @@ func (r *Reconciler) rehearse(ctx context.Context, w *work, lb *godo.LoadBalance
 		changes, left := r.differences(w, lb, desired)
 		r.compared(w.svc, slices.Concat(changes, left))
 		plan = loadbalancer.PlanChange(lb.ID, changes, left)
+		isSettled = len(changes) == 0
+	}
+	if r.rehearsal != nil {
+		return r.observe(w, lb, plan, isSettled, problems)
 	}
 	r.recorder.Tell(w.svc, events.LoadBalancerPlan, "Dry run, nothing is written: "+loadbalancer.JoinPlan(plan, "; ", maxPlanEvent))
 	if err := r.notePlan(ctx, w.svc, loadbalancer.JoinPlan(plan, "\n", maxPlan)); err != nil {
