@@ -100,6 +100,7 @@ func TestFromEnvironmentRefuses(t *testing.T) {
 		{"targets that are none", with(map[string]string{EnvTargets: "nodes"}), EnvTargets, `"nodes"`},
 		{"a health check without a port", with(map[string]string{EnvHealthCheck: "http:/x"}), EnvHealthCheck, `"http:/x"`},
 		{"what to do about missing ones", with(map[string]string{EnvMissing: "yes"}), EnvMissing, "recreate, keep"},
+		{"observe-only that is neither", with(map[string]string{EnvObserveOnly: "yes"}), EnvObserveOnly, `"yes"`},
 		{"a drift period without a unit", with(map[string]string{EnvDriftPeriod: "300"}), EnvDriftPeriod, `"300"`},
 		{"a drift period that is too short", with(map[string]string{EnvDriftPeriod: "10ms"}), EnvDriftPeriod, "1s to 24h"},
 		{"six tags of a firewall", with(map[string]string{EnvFirewallName: "fw", EnvFirewallTags: "a,b,c,d,e,f"}), EnvFirewallTags, "at most 5"},
