@@ -39,7 +39,7 @@ func (c *Cloud) Prepare(completed *cloudconfig.CompletedConfig) error {
 // be.
 func (c *Cloud) beginRehearsing(logger klog.Logger) {
 	if c.config.ObserveOnly {
-		c.rehearsal = rehearsal.NewBook(logger, c.clock, c.registry.MustRegister)
+		c.rehearsal = rehearsal.NewBook(logger, c.clock, rehearsal.NewMetrics(c.registry.MustRegister))
 	}
 }
 

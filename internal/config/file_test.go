@@ -26,6 +26,7 @@ vpcID: 5a4981aa-9653-4bd1-bef5-d6bff52042e4
 metricsAddress: 127.0.0.1:9100
 debugAddress: ":9101"
 driftPeriod: 10m
+observeOnly: true
 firewall:
   name: k8s-public
   tags: [k8s:worker, k8s]
@@ -49,7 +50,7 @@ func TestReadTakesEverySettingFromTheFile(t *testing.T) {
 	want, err := FromEnvironment(environment(map[string]string{
 		EnvTokenFile: "/run/token", EnvAPIURL: "http://127.0.0.1:8080", EnvRateLimit: "2.5", EnvRegion: "nyc3",
 		EnvMetadataURL: "http://127.0.0.1:8081/", EnvClusterID: "prod", EnvVPCID: "5a4981aa-9653-4bd1-bef5-d6bff52042e4",
-		EnvMetricsAddr: "127.0.0.1:9100", EnvDebugAddr: ":9101", EnvDriftPeriod: "10m",
+		EnvMetricsAddr: "127.0.0.1:9100", EnvDebugAddr: ":9101", EnvDriftPeriod: "10m", EnvObserveOnly: "true",
 		EnvFirewallName: "k8s-public", EnvFirewallTags: "k8s:worker,k8s", EnvDefaultType: "REGIONAL", EnvTargets: "tag", EnvHealthCheck: "http:9879/healthz", EnvMissing: "keep",
 		EnvNodeBrake: "5,50%", EnvNodeTags: "pool:*,env:*", EnvNodeIgnore: "bare-metal, zone!=x", EnvNameTemplate: "{{cluster}}-{{namespace}}-{{name}}",
 	}))

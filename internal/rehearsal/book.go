@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
@@ -48,8 +47,7 @@ const (
 type Book struct {
 	clock   clock.PassiveClock
 	logger  klog.Logger
-	pending *metrics.GaugeVec
-	total   *metrics.CounterVec
+	metrics *Metrics
 
 	mu      sync.Mutex
 	entries map[key]*entry
@@ -62,28 +60,10 @@ type entry struct {
 	since, last time.Time
 }
 
-// NewBook makes an empty book and registers its metrics. What is noted is told
-// to the logger, the same once.
-func NewBook(logger klog.Logger, clock clock.PassiveClock, register func(...metrics.Registerable)) *Book {
-	b := &Book{
-		clock: clock, logger: logger, entries: map[key]*entry{},
-		pending: metrics.NewGaugeVec(&metrics.GaugeOpts{
-			Name:           "digitalocean_ccm_rehearsed_writes",
-			Help:           "Writes that a manager which only observes would make now, by what would be written to: one for each object and way to write to it. Events are not among them.",
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"object"}),
-		total: metrics.NewCounterVec(&metrics.CounterOpts{
-			Name:           "digitalocean_ccm_rehearsed_writes_total",
-			Help:           "Writes that a manager which only observes kept from being made, by what would be written to. The same one counts once until it changes; of events each counts.",
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"object"}),
-	}
-	register(b.pending, b.total)
-	for _, kind := range Kinds() {
-		b.pending.WithLabelValues(kind).Set(0)
-		b.total.WithLabelValues(kind)
-	}
-	return b
+// NewBook makes an empty book. What is noted is told to the logger, the same
+// once.
+func NewBook(logger klog.Logger, clock clock.PassiveClock, metrics *Metrics) *Book {
+	return &Book{clock: clock, logger: logger, metrics: metrics, entries: map[key]*entry{}}
 }
 
 // Note notes what would be written to a target, and tells it unless it was noted
@@ -99,14 +79,14 @@ func (b *Book) Note(kind, target, what string) {
 	if !b.enter(key{kind, target}, what, now) {
 		return
 	}
-	b.total.WithLabelValues(kind).Inc()
+	b.metrics.noted(kind)
 	b.logger.Info("Would write, and only observes", "object", kind, "target", target, "what", what)
 }
 
 // Counted counts something that is told elsewhere, or not worth it.
 func (b *Book) Counted(kind string) {
 	if b != nil {
-		b.total.WithLabelValues(kind).Inc()
+		b.metrics.noted(kind)
 	}
 }
 
@@ -152,9 +132,7 @@ func (b *Book) count() {
 	for k := range b.entries {
 		counts[k.kind]++
 	}
-	for _, kind := range Kinds() {
-		b.pending.WithLabelValues(kind).Set(float64(counts[kind]))
-	}
+	b.metrics.counted(counts)
 }
 
 // Pending are the writes that would be made, in a stable order.

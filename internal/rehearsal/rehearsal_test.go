@@ -25,7 +25,7 @@ func newBook(t *testing.T) (*Book, *clocktesting.FakeClock, func() string) {
 	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	registry := metrics.NewKubeRegistry()
-	book := NewBook(logger, clock, registry.MustRegister)
+	book := NewBook(logger, clock, NewMetrics(registry.MustRegister))
 	underlier := logger.GetSink().(ktesting.Underlier)
 	return book, clock, func() string { return underlier.GetBuffer().String() }
 }

@@ -12,8 +12,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/component-base/metrics"
-	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	"digitalocean-cloud-controller-manager/internal/admission"
 	"digitalocean-cloud-controller-manager/internal/doapi"
@@ -44,7 +42,7 @@ func sources() map[string]source {
 			_ = doapi.NewMetrics().Register(func(r metrics.Registerable) error { register(r); return nil })
 		}),
 		"state.NewMetrics":               registered(everywhere, func(r func(...metrics.Registerable)) { state.NewMetrics(r) }),
-		"rehearsal.NewBook":              registered("observe-only", func(r func(...metrics.Registerable)) { rehearsal.NewBook(klog.Background(), clock.RealClock{}, r) }),
+		"rehearsal.NewMetrics":           registered("where it only observes", func(r func(...metrics.Registerable)) { rehearsal.NewMetrics(r) }),
 		"state.NewCollector":             collected(state.NewCollector(nil)),
 		"inventory.NewCollector":         collected(inventory.NewCollector(nil)),
 		"inventory.NewBalancerCollector": collected(inventory.NewBalancerCollector(nil)),
