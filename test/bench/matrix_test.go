@@ -102,7 +102,11 @@ func measure(ctx context.Context, t *testing.T, c cell, binary string) []result 
 		if t.Failed() {
 			break
 		}
+		if testing.Short() && scenario.slow {
+			continue
+		}
 		results = append(results, s.run(scenario))
+		t.Logf("%s: %s", scenario.name, byKind(results[len(results)-1].requests))
 	}
 	return results
 }

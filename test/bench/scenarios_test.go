@@ -2,12 +2,14 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"digitalocean-cloud-controller-manager/internal/sandbox"
 	"digitalocean-cloud-controller-manager/simulator"
@@ -52,6 +54,8 @@ type scenario struct {
 	timeout   time.Duration
 	// byLast has it end with the last call.
 	byLast bool
+	// slow ones are left out with -short.
+	slow bool
 }
 
 // scenarios build on each other.
@@ -63,8 +67,8 @@ var scenarios = []scenario{
 	{name: "50 Nodes join", act: func(s *stand) { s.addNodes(50) }, converged: (*stand).balancesAll},
 	{name: "100 Nodes replaced", act: (*stand).replaceNodes, converged: (*stand).balancesAll},
 	{name: restarted, act: func(s *stand) { s.start(nil, nil) }, converged: (*stand).quiet, byLast: true},
-	{name: steady, prepare: (*stand).scalePeriods, act: func(*stand) {}, window: steadyWindow},
-	{name: drifted, act: (*stand).changeByHand, converged: (*stand).annotated, timeout: driftTimeout},
+	{name: steady, prepare: (*stand).scalePeriods, act: func(*stand) {}, window: steadyWindow, slow: true},
+	{name: drifted, act: (*stand).changeByHand, converged: (*stand).annotated, timeout: driftTimeout, slow: true},
 }
 
 func (s *stand) addInitialNodes() { s.addNodes(s.cell.nodes) }
@@ -120,7 +124,9 @@ func (s *stand) initialized() error {
 	}
 	done := 0
 	for _, node := range nodes.Items {
-		if node.Spec.ProviderID != "" && len(node.Status.Addresses) > 2 && len(node.Spec.Taints) == 0 {
+		// Others' taints stay: nobody tells here that Nodes are ready.
+		tainted := slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })
+		if node.Spec.ProviderID != "" && len(node.Status.Addresses) > 2 && !tainted {
 			done++
 		}
 	}
