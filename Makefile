@@ -40,11 +40,12 @@ lint: ## gofmt, go vet and staticcheck.
 unit: ## Tests that need nothing but Go, and the smaller counts of API calls.
 	@$(HAS_CHROMIUM) || [[ -n "$${REQUIRE_CHROMIUM:-}" ]] || echo "SKIPPED: the tests of the simulator's console, as there is no Chromium (make chromium)"
 	go test -race $$(go list ./... | grep -v -e /test/e2e -e /test/bench -e /test/chart -e /internal/sandbox -e '/test/chaos$$')
-	go test -short ./test/bench
+	go test -short -skip '^TestMatrix$$' ./test/bench
 
 .PHONY: e2e
 e2e: ## Tests of the built manager against a real kube-apiserver, etcd and the simulator.
 	KUBEBUILDER_ASSETS=$$(go run ./cmd/ccmctl controlplane) go test -race -count=1 -timeout 30m -parallel 5 $(ARGS) $(E2E)
+	KUBEBUILDER_ASSETS=$$(go run ./cmd/ccmctl controlplane) go test -count=1 -short -run '^TestMatrix$$' ./test/bench
 
 .PHONY: image-test
 image-test: ## Build the images twice and look into them.
@@ -69,8 +70,8 @@ chaos: controlplane ## Random storms of everything that can go wrong (CHAOS_TIME
 		KUBEBUILDER_ASSETS=$$(go run ./cmd/ccmctl controlplane) go test -count=1 -timeout 24h -v -run TestStorms ./test/chaos 2>&1 | grep -v '^[IWE][0-9]'
 
 .PHONY: bench
-bench: controlplane ## Count API calls and measure times at scale; the results stand in docs/performance.md.
-	go test -count=1 -timeout 30m -v ./test/bench 2>&1 | grep -v '^[IWE][0-9]'
+bench: controlplane ## Count API calls and measure times at scale (ARGS='-args -whole' for all sizes); results: docs/performance.md.
+	go test -count=1 -timeout 5h -v ./test/bench $(ARGS) 2>&1 | grep -v '^[IWE][0-9]'
 
 .PHONY: controlplane
 controlplane: ## Build etcd, kube-apiserver and kubectl, once, into the user's cache (CONTROLPLANE=download fetches them).

@@ -23,7 +23,7 @@ const (
 	steadyWindow = time.Minute
 	// settleTime is how long a scenario goes on once it has converged, for what
 	// the manager still does of it.
-	settleTime = 5 * time.Second
+	settleTime = 3 * time.Second
 	// scenarioTimeout bounds the wait for one scenario: 1,000 updates take four
 	// minutes of the quota.
 	scenarioTimeout = 15 * time.Minute
