@@ -87,7 +87,7 @@ warnings count too, notes never), and 2 where a file can't be read.`,
 	flags.StringVarP(&f.output, "output", "o", lintOutputs[0], "format: "+strings.Join(lintOutputs, ", "))
 	flags.BoolVar(&f.strict, "strict", false, "exit with 1 for warnings as well")
 	flags.StringVar(&f.defaultType, "default-type", "", "type of load balancers that name none, as the manager's DEFAULT_LB_TYPE (default "+annotation.TypeRegionalNetwork+", or what --cloud-config says)")
-	flags.StringVar(&f.config, "cloud-config", "", "configuration file of the manager, for its defaults and classes of annotations")
+	flags.StringVar(&f.config, "cloud-config", "", "configuration file of the manager, for its defaults, classes and limits of annotations")
 	complete(cmd, "output", lintOutputs)
 	complete(cmd, "default-type", balancerTypes)
 	return cmd
@@ -135,8 +135,11 @@ func (f lintFlags) options() (lint.Options, error) {
 		return lint.Options{}, fmt.Errorf("--default-type must be %s, got %q", alternatives(balancerTypes), f.defaultType)
 	}
 	if f.config != "" {
-		defaults, err := f.readDefaults()
-		return lint.Options{Defaults: defaults}, err
+		c, err := f.readConfig()
+		if err != nil {
+			return lint.Options{}, err
+		}
+		return lint.Options{Defaults: c.Defaults, Limits: c.Limits}, nil
 	}
 	o := lint.Options{Defaults: annotation.Defaults{Type: annotation.TypeRegionalNetwork}, AnyClass: true}
 	if f.defaultType != "" {
@@ -145,23 +148,19 @@ func (f lintFlags) options() (lint.Options, error) {
 	return o, nil
 }
 
-// readDefaults reads the manager's configuration as the manager does. The flag
+// readConfig reads the manager's configuration as the manager does. The flag
 // stands for the environment, and a token is not needed.
-func (f lintFlags) readDefaults() (annotation.Defaults, error) {
+func (f lintFlags) readConfig() (*config.Config, error) {
 	file, err := os.Open(f.config)
 	if err != nil {
-		return annotation.Defaults{}, fmt.Errorf("read --cloud-config: %w", err)
+		return nil, fmt.Errorf("read --cloud-config: %w", err)
 	}
 	defer file.Close()
 	settings := map[string]string{config.EnvToken: "none", config.EnvDefaultType: f.defaultType}
-	c, err := config.Read(func(name string) (string, bool) {
+	return config.Read(func(name string) (string, bool) {
 		value, ok := settings[name]
 		return value, ok
 	}, file)
-	if err != nil {
-		return annotation.Defaults{}, err
-	}
-	return c.Defaults, nil
 }
 
 func lintFile(in io.Reader, file string, o lint.Options) (lint.Report, error) {

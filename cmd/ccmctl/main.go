@@ -52,7 +52,7 @@ func newCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.SetVersionTemplate(program + " {{.Version}}\n")
-	root.AddCommand(newLintCommand(), newExplainCommand(), newSandboxCommand(), newControlPlaneCommand())
+	root.AddCommand(newLintCommand(), newPlanCommand(), newAdoptCommand(), newOrphansCommand(), newDoctorCommand(), newExplainCommand(), newSandboxCommand(), newControlPlaneCommand())
 	return root
 }
 

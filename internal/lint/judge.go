@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
+	"digitalocean-cloud-controller-manager/internal/limits"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 )
 
@@ -54,11 +55,25 @@ func (j *judge) balancer(svc *v1.Service) {
 	in := loadbalancer.Inputs{Cluster: loadbalancer.Cluster{VPC: assumed}}.Assuming(spec) // only the account tells what exists
 	_, more := loadbalancer.Desire(svc, spec, in)
 	j.problems(append(loadbalancer.Effective(spec, problems), more...)...)
+	j.beyond(svc, spec)
 	for _, w := range annotation.Warnings(svc, spec) {
 		if w.Field == annotation.FirewallManagedKey {
 			continue // its only warning is of the value, which is an error here
 		}
 		j.add(severityOf(w), w.Field, strings.TrimPrefix(w.String(), w.Field+": "))
+	}
+}
+
+// beyond tells what the operator's limits don't allow. Whether the load balancer
+// that an id names is the Service's own, only the account tells.
+func (j *judge) beyond(svc *v1.Service, spec annotation.Spec) {
+	request := limits.Request{Service: svc, Spec: spec, Defaults: j.options.Defaults, Standing: limits.Unproven}
+	for _, p := range j.options.Limits.Check(request) {
+		severity := Error
+		if p.Field == annotation.LoadBalancerID {
+			severity = Warning
+		}
+		j.add(severity, p.Field, strings.TrimPrefix(p.String(), p.Field+": "))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
+	"digitalocean-cloud-controller-manager/internal/limits"
 )
 
 // Severity is how bad a finding is. The values are also SARIF's levels.
@@ -88,6 +89,9 @@ type Options struct {
 	// AnyClass takes every class of defaults for one that exists, as it must be
 	// where the manager's configuration is not at hand.
 	AnyClass bool
+	// Limits are what the manager's configuration allows. Those for selected
+	// namespaces are left out, as are counts of what a cluster has.
+	Limits limits.Limits
 }
 
 // Check finds what is wrong with the Services in a file of YAML documents or of
