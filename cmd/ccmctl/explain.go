@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -137,6 +138,7 @@ func explain(out io.Writer, d annotation.Definition, bold bool) error {
 			b.WriteString("\n" + wrap("", "", plain(paragraph)) + "\n")
 		}
 	}
+	fmt.Fprintf(&b, "- Since: version %s\n", cmp.Or(d.Since, annotation.FirstVersion))
 	if _, err := io.WriteString(out, b.String()); err != nil {
 		return fmt.Errorf("write what the annotation is: %w", err)
 	}

@@ -81,10 +81,15 @@ type Definition struct {
 	Hint string
 	// Doc explains the annotation to a user, in Markdown.
 	Doc string
+	// Since is the version that brought the annotation; empty: [FirstVersion].
+	Since string
 
 	// port is the port at the end of Key, of an annotation for one port.
 	port string
 }
+
+// FirstVersion is the first version of the manager.
+const FirstVersion = "0.1.0"
 
 // sections order the annotations by theme.
 var sections = []struct {

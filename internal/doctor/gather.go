@@ -1,0 +1,163 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/digitalocean/godo"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+
+	"digitalocean-cloud-controller-manager/internal/config"
+	"digitalocean-cloud-controller-manager/internal/doapi"
+	"digitalocean-cloud-controller-manager/internal/preview"
+)
+
+// Names of reads that checks depend on.
+const (
+	readVPC      = "The VPC"
+	readDroplets = "Droplets"
+	readLease    = "The manager's lease"
+
+	leaseNamespace = "kube-system"
+	leaseName      = "cloud-controller-manager"
+)
+
+// Options are how facts are read.
+type Options struct {
+	Settings *config.Config
+	Client   *doapi.Client
+	Kube     kubernetes.Interface
+	Clock    clock.WithTicker
+}
+
+// Gather reads what the checks go by. What can't be read is noted, and is no error.
+func Gather(ctx context.Context, o Options) *Facts {
+	f := &Facts{Now: o.Clock.Now(), Settings: o.Settings, Ready: map[string]int{}}
+	g := gatherer{f}
+	g.account(ctx, o)
+	g.cluster(ctx, o)
+	g.webhooks(ctx, o.Kube)
+	g.foretell(ctx, o)
+	f.Quota = o.Client.Quota()
+	return f
+}
+
+type gatherer struct{ *Facts }
+
+// try notes what came of a read.
+func (g gatherer) try(what, scope string, err error) bool {
+	g.Reads = append(g.Reads, Read{what, scope, err})
+	return err == nil
+}
+
+func (g gatherer) account(ctx context.Context, o Options) {
+	c := o.Client
+	_, _, err := c.Account.Get(ctx)
+	g.try("The account", "account:read", err)
+	g.Regions, err = doapi.ListAll(ctx, c.Regions.List, func(r godo.Region) string { return r.Slug })
+	g.try("Regions", "regions:read", err)
+	g.Droplets, err = doapi.ListAll(ctx, c.Droplets.List, func(d godo.Droplet) string { return fmt.Sprint(d.ID) })
+	g.try(readDroplets, "droplet:read", err)
+	one := &godo.ListOptions{PerPage: 1}
+	_, _, err = c.LoadBalancers.List(ctx, one)
+	g.try("Load balancers", "load_balancer:read", err)
+	_, _, err = c.Certificates.List(ctx, one)
+	g.try("Certificates", "certificate:read", err)
+	_, _, err = c.Tags.List(ctx, one)
+	g.try("Tags", "tag:read", err)
+	if id := o.Settings.VPCID; id != "" {
+		vpc, _, err := c.VPCs.Get(ctx, id)
+		if doapi.IsNotFound(err) {
+			vpc, err = nil, nil
+		}
+		g.VPC = vpc
+		g.try(readVPC, "vpc:read", err)
+	}
+	if o.Settings.Firewall != nil {
+		g.Firewalls, err = doapi.ListAll(ctx, c.Firewalls.List, func(fw godo.Firewall) string { return fw.ID })
+		g.try("Firewalls", "firewall:read", err)
+	}
+}
+
+func (g gatherer) cluster(ctx context.Context, o Options) {
+	everything := metav1.ListOptions{}
+	lease, err := o.Kube.CoordinationV1().Leases(leaseNamespace).Get(ctx, leaseName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		lease, err = nil, nil
+	}
+	if g.try(readLease, "", err) {
+		g.Lease = lease
+	}
+	deployments, err := o.Kube.AppsV1().Deployments(metav1.NamespaceAll).List(ctx, everything)
+	if g.try("Deployments", "", err) {
+		g.Deployments = deployments.Items
+	}
+	daemonSets, err := o.Kube.AppsV1().DaemonSets(metav1.NamespaceAll).List(ctx, everything)
+	if g.try("DaemonSets", "", err) {
+		g.DaemonSets = daemonSets.Items
+	}
+}
+
+// webhooks reads the webhooks, and who answers for those of the manager.
+func (g gatherer) webhooks(ctx context.Context, kube kubernetes.Interface) {
+	all, err := kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
+	if !g.try("Webhooks", "", err) {
+		return
+	}
+	g.Webhooks = all.Items
+	for _, c := range all.Items {
+		for _, w := range c.Webhooks {
+			if ref := w.ClientConfig.Service; ref != nil && isManagers(c.Name, w) {
+				g.endpoints(ctx, kube, ref.Namespace, ref.Name)
+			}
+		}
+	}
+}
+
+func (g gatherer) endpoints(ctx context.Context, kube kubernetes.Interface, namespace, name string) {
+	_, err := kube.CoreV1().Services(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return
+	}
+	if !g.try("The webhook's Service", "", err) {
+		return
+	}
+	slices, err := kube.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + name})
+	if !g.try("The endpoints of the webhook's Service", "", err) {
+		return
+	}
+	ready := 0
+	for _, s := range slices.Items {
+		for _, e := range s.Endpoints {
+			if e.Conditions.Ready == nil || *e.Conditions.Ready {
+				ready++
+			}
+		}
+	}
+	g.Ready[namespace+"/"+name] = ready
+}
+
+// foretell has the manager's own decisions tell what is wrong with Services.
+func (g gatherer) foretell(ctx context.Context, o Options) {
+	cluster, err := preview.ReadCluster(ctx, o.Kube, o.Settings.Limits.NeedNamespaces())
+	if !g.try("Services and Nodes", "", err) {
+		return
+	}
+	g.Nodes, g.Services = cluster.Nodes, cluster.Services
+	p := preview.New(preview.Options{Settings: o.Settings, Client: o.Client, Region: o.Settings.Region, Cluster: cluster, Clock: o.Clock})
+	for i := range cluster.Services {
+		entry, err := p.Of(ctx, &cluster.Services[i])
+		if err != nil {
+			// One for all: it is the account's trouble, not the Service's.
+			g.try("What Services need", "load_balancer:read, droplet:read and certificate:read", err)
+			return
+		}
+		if entry.Ours {
+			g.Entries = append(g.Entries, entry)
+		}
+	}
+}
