@@ -53,7 +53,7 @@ type Cloud struct {
 	started atomic.Bool
 
 	// Who works.
-	election Election
+	election election
 	holder   atomic.Pointer[string]
 	resigned atomic.Bool
 	gate     gate.Gate

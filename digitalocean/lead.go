@@ -17,13 +17,13 @@ import (
 	"digitalocean-cloud-controller-manager/internal/gate"
 )
 
-// Election is how it is decided which of several replicas works.
-type Election struct {
-	// Namespace and Name are the lease's.
-	Namespace, Name string
-	// LeaseDuration is how long the lease holds, and RenewDeadline after which
-	// time a leader gives up that could not renew it.
-	LeaseDuration, RenewDeadline time.Duration
+// election is how it is decided which of several replicas works.
+type election struct {
+	// namespace and name are the lease's; without a name, nobody is elected.
+	namespace, name string
+	// duration is how long the lease holds, and deadline after which time a leader
+	// gives up that could not renew it.
+	duration, deadline time.Duration
 }
 
 const (
@@ -35,15 +35,13 @@ const (
 	resignTimeout = 3 * time.Second
 )
 
-// Lead says that this process works only while it holds a lease, for which kube
-// is the way. After a standstill that may have cost it the lease, writes to
-// DigitalOcean wait until it is clear that it leads still; [Cloud.Resign] gives
-// the lease up. It is to be called before anything is made of kube, if at all:
-// without it, nobody else is expected to work.
-func (c *Cloud) Lead(ctx context.Context, e Election, kube *rest.Config) {
+// elect has this process work only while it holds the lease. After a standstill
+// that may have cost it the lease, writes to DigitalOcean wait until it is clear
+// that it leads still. The framework makes its own way to the lease of kube later.
+func (c *Cloud) elect(e election, kube *rest.Config) {
 	c.election = e
 	kube.Wrap(func(next http.RoundTripper) http.RoundTripper { return &resigned{c, next} })
-	go c.gate.Run(ctx, gate.Options{Clock: c.clock, Harmless: e.LeaseDuration - e.RenewDeadline, Leads: c.hasRenewed})
+	go c.gate.Run(context.Background(), gate.Options{Clock: c.clock, Harmless: e.duration - e.deadline, Leads: c.hasRenewed})
 }
 
 // hasRenewed tells whether this process has renewed its lease since then. Before
@@ -55,7 +53,7 @@ func (c *Cloud) hasRenewed(ctx context.Context, since time.Time) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, resignTimeout)
 	defer cancel()
-	lease, err := c.kube.client.CoordinationV1().Leases(c.election.Namespace).Get(ctx, c.election.Name, metav1.GetOptions{})
+	lease, err := c.kube.client.CoordinationV1().Leases(c.election.namespace).Get(ctx, c.election.name, metav1.GetOptions{})
 	if err != nil {
 		return false
 	}
@@ -77,7 +75,7 @@ type resigning struct{}
 var errResigned = errors.New("the lease was given up, as this process ends")
 
 func (t *resigned) RoundTrip(req *http.Request) (*http.Response, error) {
-	isLease := strings.HasSuffix(req.URL.Path, "/namespaces/"+t.cloud.election.Namespace+"/leases/"+t.cloud.election.Name)
+	isLease := strings.HasSuffix(req.URL.Path, "/namespaces/"+t.cloud.election.namespace+"/leases/"+t.cloud.election.name)
 	if isLease && t.cloud.resigned.Load() && req.Context().Value(resigning{}) == nil {
 		if req.Body != nil {
 			_ = req.Body.Close() // as the interface asks for; there is nothing to do about a failure
@@ -93,12 +91,12 @@ func (t *resigned) WrappedRoundTripper() http.RoundTripper { return t.next }
 // leads notes as whom this process leads, which the framework keeps to itself:
 // it calls when it has just got the lease.
 func (c *Cloud) leads() {
-	if c.election.Name == "" {
+	if c.election.name == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(c.kube.context, resignTimeout)
 	defer cancel()
-	lease, err := c.kube.client.CoordinationV1().Leases(c.election.Namespace).Get(ctx, c.election.Name, metav1.GetOptions{})
+	lease, err := c.kube.client.CoordinationV1().Leases(c.election.namespace).Get(ctx, c.election.name, metav1.GetOptions{})
 	if err != nil || lease.Spec.HolderIdentity == nil {
 		klog.FromContext(ctx).Info("The lease can't be read, so it will not be given up at the end, and runs out", "err", err)
 		return
@@ -132,8 +130,8 @@ func (c *Cloud) Resign(ctx context.Context) error {
 }
 
 func (c *Cloud) giveUp(ctx context.Context, holder string) error {
-	leases := c.kube.client.CoordinationV1().Leases(c.election.Namespace)
-	lease, err := leases.Get(ctx, c.election.Name, metav1.GetOptions{})
+	leases := c.kube.client.CoordinationV1().Leases(c.election.namespace)
+	lease, err := leases.Get(ctx, c.election.name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
@@ -159,8 +157,8 @@ const (
 // lease is the object on which is told what concerns no Service and no Node.
 func (c *Cloud) lease() *v1.ObjectReference {
 	namespace, name := leaseNamespace, leaseName
-	if c.election.Name != "" {
-		namespace, name = c.election.Namespace, c.election.Name
+	if c.election.name != "" {
+		namespace, name = c.election.namespace, c.election.name
 	}
 	return &v1.ObjectReference{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Namespace: namespace, Name: name}
 }

@@ -15,11 +15,14 @@ import (
 
 // Prepare fits the framework's configuration to the provider, and must be called
 // before the framework runs: with leader election the provider learns how long
-// its lease holds; with OBSERVE_ONLY there is no election, so that another manager
+// its lease holds, and [Cloud.Resign] can give it up; with OBSERVE_ONLY there is no election, so that another manager
 // goes on to lead, and no client writes to Kubernetes.
 func (c *Cloud) Prepare(completed *cloudconfig.CompletedConfig) error {
 	c.prepared = true
 	if c.rehearsal == nil {
+		if e := completed.ComponentConfig.Generic.LeaderElection; e.LeaderElect {
+			c.elect(election{e.ResourceNamespace, e.ResourceName, e.LeaseDuration.Duration, e.RenewDeadline.Duration}, completed.Kubeconfig)
+		}
 		return nil
 	}
 	completed.ComponentConfig.Generic.LeaderElection.LeaderElect = false

@@ -169,13 +169,7 @@ func (l *leader) newCloud(config *cloudconfig.CompletedConfig) cloudprovider.Int
 		if err := ours.Prepare(config); err != nil {
 			fail(err)
 		}
-		if e := config.ComponentConfig.Generic.LeaderElection; e.LeaderElect {
-			l.cloud = ours
-			ours.Lead(context.Background(), digitalocean.Election{
-				Namespace: e.ResourceNamespace, Name: e.ResourceName,
-				LeaseDuration: e.LeaseDuration.Duration, RenewDeadline: e.RenewDeadline.Duration,
-			}, config.Kubeconfig)
-		}
+		l.cloud = ours
 	}
 	return cloud
 }
