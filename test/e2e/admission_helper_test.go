@@ -84,7 +84,7 @@ func (e *environment) startAdmission(variables ...string) *admissionServer {
 		e.t.Fatal(err)
 	}
 	s := &admissionServer{e: e, address: freeAddress(e.t), metrics: freeAddress(e.t)}
-	s.cmd = exec.CommandContext(e.ctx, binary, "--kubeconfig="+e.kubeconfig, "--v=2")
+	s.cmd = exec.CommandContext(e.ctx, binary, append([]string{"--kubeconfig=" + e.kubeconfig, "--v=2"}, e.args...)...)
 	s.cmd.Env = append(append(e.env(), "ADMISSION_ADDR="+s.address, "METRICS_ADDR="+s.metrics, "ADMISSION_CERT_NAMES=127.0.0.1",
 		"ADMISSION_CERT_DIR="+e.t.TempDir(), "ADMISSION_SHUTDOWN_DELAY=500ms", "PATH="+os.Getenv("PATH")), variables...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log

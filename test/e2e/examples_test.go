@@ -38,7 +38,7 @@ const (
 // account is what the examples need at DigitalOcean beforehand.
 type account struct {
 	certificate, adminCertificate, subnet, project, balancer string
-	droplets                               []int
+	droplets                                                 []int
 }
 
 // TestExamplesDoWhatTheySay applies every example, all to one cluster.
