@@ -96,6 +96,7 @@ func (l *Lister[T, K]) remember(size int) {
 func (l *Lister[T, K]) walk(ctx context.Context, size *int) ([]T, error) {
 	items := []T{}
 	seen := map[K]struct{}{}
+	var none K
 	total, received := -1, 0
 	for offset := 0; ; offset += *size {
 		p, err := l.page(ctx, offset, size)
@@ -109,6 +110,9 @@ func (l *Lister[T, K]) walk(ctx context.Context, size *int) ([]T, error) {
 		before := len(items)
 		for _, item := range p.items {
 			k := l.key(item)
+			if k == none {
+				return nil, fmt.Errorf("%w: an object at offset %d has no id", ErrIncompleteList, offset)
+			}
 			if _, dup := seen[k]; !dup {
 				seen[k] = struct{}{}
 				items = append(items, item)

@@ -25,6 +25,7 @@ import (
 	"digitalocean-cloud-controller-manager/internal/instances"
 	"digitalocean-cloud-controller-manager/internal/inventory"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
+	"digitalocean-cloud-controller-manager/internal/mangle"
 	"digitalocean-cloud-controller-manager/simulator"
 )
 
@@ -40,6 +41,8 @@ type stand struct {
 	cluster  loadbalancer.Cluster
 	options  func(*Options)
 	told     *record.FakeRecorder
+	// wire is between the manager and the simulator; nil: nothing is.
+	wire *mangle.Transport
 	stop     context.CancelFunc
 	done     chan struct{}
 }
@@ -66,7 +69,11 @@ func (s *stand) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	client, err := doapi.New(doapi.Options{TokenSource: doapi.StaticToken(token), Version: "test", Transport: s.sim.Transport()})
+	transport := s.sim.Transport()
+	if s.wire != nil {
+		transport = s.wire
+	}
+	client, err := doapi.New(doapi.Options{TokenSource: doapi.StaticToken(token), Version: "test", Transport: transport})
 	if err != nil {
 		s.t.Fatal(err)
 	}
