@@ -69,6 +69,19 @@ chaos: controlplane ## Random storms of everything that can go wrong (CHAOS_TIME
 	CHAOS_TIME=$(CHAOS_TIME) CHAOS_SEED=$(CHAOS_SEED) CHAOS_SEEDS=$(CHAOS_SEEDS) CHAOS_PARALLEL=$(CHAOS_PARALLEL) \
 		KUBEBUILDER_ASSETS=$$(go run ./cmd/ccmctl controlplane) go test -count=1 -timeout 24h -v -run TestStorms ./test/chaos 2>&1 | grep -v '^[IWE][0-9]'
 
+# How long `make fuzz` runs each fuzzer, and with how many workers.
+FUZZTIME      ?= 1m
+FUZZ_PARALLEL ?= $(shell nproc)
+
+.PHONY: fuzz
+fuzz: ## Run every fuzzer, one after the other (FUZZTIME=10m, FUZZ_PARALLEL=1); inputs that fail stay in testdata/fuzz.
+	@grep -rl --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do \
+		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9]*\)(.*/\1/p' "$$file"); do \
+			echo "== $$(dirname "$$file") $$name"; \
+			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -parallel $(FUZZ_PARALLEL) "$$(dirname "$$file")"; \
+		done; \
+	done
+
 .PHONY: bench
 bench: controlplane ## Count API calls and measure times at scale (ARGS='-args -whole' for all sizes); results: docs/performance.md.
 	go test -count=1 -timeout 5h -v ./test/bench $(ARGS) 2>&1 | grep -v '^[IWE][0-9]'

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/digitalocean/godo"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	v1 "k8s.io/api/core/v1"
@@ -32,7 +33,7 @@ func inOrdeal(t *testing.T, test func(*ordeal)) {
 		s.wire = &mangle.Transport{Next: s.sim.Transport()}
 		s.restart()
 		s.addNode(simulator.DropletSpec{Name: "x", IPv6: true, Tags: []string{"pool:web"}})
-		o.foreign = s.make(`{"name":"foreign","region":"nyc3","type":"REGIONAL","tags":["k8s:c2"],"forwarding_rules":[{"entry_protocol":"http","entry_port":80,"target_protocol":"http","target_port":80}]}`)
+		o.foreign = s.foreign()
 		certificate := s.sim.AddCertificate(simulator.CertificateSpec{Name: "web"})
 		o.good = s.ready(annotation.Type, "REGIONAL", annotation.Protocol, "https", annotation.CertificateName, certificate.Name,
 			annotation.RedirectHTTPToHTTPS, "true", annotation.DenyRules, "cidr:192.0.2.0/24", annotation.SizeUnit, "2")
@@ -41,13 +42,18 @@ func inOrdeal(t *testing.T, test func(*ordeal)) {
 	})
 }
 
-// make makes a load balancer as somebody else would.
-func (s *stand) make(body string) simulator.LoadBalancer {
+// foreign is a load balancer that somebody else has made.
+func (s *stand) foreign() simulator.LoadBalancer {
 	s.t.Helper()
-	s.post("/v2/load_balancers", body)
+	made, _, err := s.api.Create(s.t.Context(), &godo.LoadBalancerRequest{
+		Name: "foreign", Region: "nyc3", Type: "REGIONAL", Tags: []string{"k8s:c2"},
+		ForwardingRules: []godo.ForwardingRule{{EntryProtocol: "http", EntryPort: 80, TargetProtocol: "http", TargetPort: 80}},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	time.Sleep(2 * time.Minute)
-	all := s.sim.LoadBalancers()
-	return all[len(all)-1]
+	return s.balancer(made.ID)
 }
 
 // changesSeen are the changes of every field that the API sends while all is
@@ -175,4 +181,3 @@ func suffer(t *testing.T, change mangle.Change) {
 		}
 	})
 }
-
