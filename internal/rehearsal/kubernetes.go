@@ -121,7 +121,7 @@ func (o *observer) note(req *http.Request, t target, body []byte) {
 	if kind == "" {
 		kind, name = KindOther, t.resource+" "+t.name
 	}
-	what := ""
+	what := "the whole object"
 	if req.Method == http.MethodPatch {
 		what = string(body)
 	}

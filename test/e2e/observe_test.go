@@ -55,8 +55,8 @@ func TestObserveOnlyTellsEverythingAndWritesNothing(t *testing.T) {
 		for _, what := range []struct{ key, part string }{
 			{"load_balancer default/web", "create load balancer a"},
 			{"firewall POST /v2/firewalls", "30123"},
-			{"service PATCH default/web", finalizer},
-			{"node PUT w", ""},
+			{"service PATCH default/web/status", finalizer},
+			{"node PUT w", "the whole object"},
 		} {
 			if got, ok := would[what.key]; !ok || !strings.Contains(got, what.part) {
 				return fmt.Errorf("no %q with %q in %q", what.key, what.part, would)
