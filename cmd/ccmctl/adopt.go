@@ -66,6 +66,7 @@ func (f *readFlags) adopt(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	defer p.Close()
 	entries, err := p.All(ctx, allOf(&cluster))
 	if err != nil {
 		return err
@@ -117,6 +118,7 @@ func (f *readFlags) orphans(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	defer p.Close()
 	orphans, err := p.Orphans(ctx)
 	if err != nil {
 		return err

@@ -109,6 +109,7 @@ func (f *planFlags) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
+	defer p.Close()
 	entries, err := p.All(ctx, services)
 	if err != nil {
 		return err

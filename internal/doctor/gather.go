@@ -149,6 +149,7 @@ func (g gatherer) foretell(ctx context.Context, o Options) {
 	}
 	g.Nodes, g.Services = cluster.Nodes, cluster.Services
 	p := preview.New(preview.Options{Settings: o.Settings, Client: o.Client, Region: o.Settings.Region, Cluster: cluster, Clock: o.Clock})
+	defer p.Close()
 	for i := range cluster.Services {
 		entry, err := p.Of(ctx, &cluster.Services[i])
 		if err != nil {

@@ -38,7 +38,7 @@ type Options struct {
 	Clock   clock.WithTicker
 }
 
-// Preview foretells for one moment; it is of no use for long.
+// Preview foretells for one moment; it is of no use for long. It must be closed.
 type Preview struct {
 	reconciler *reconciler.Reconciler
 	told       *told
@@ -88,6 +88,9 @@ func New(o Options) *Preview {
 	}
 	return &Preview{reconciler.New(options), told}
 }
+
+// Close frees what the preview holds.
+func (p *Preview) Close() { p.reconciler.Close() }
 
 // Of foretells for one Service.
 func (p *Preview) Of(ctx context.Context, svc *v1.Service) (Entry, error) {

@@ -106,6 +106,9 @@ func (r *Reconciler) Forecast(ctx context.Context, svc *v1.Service) (f Forecast,
 	return f, err
 }
 
+// Close frees what a Reconciler holds that is never run, as for forecasts alone.
+func (r *Reconciler) Close() { r.again.items.ShutDown() }
+
 // isRefusal tells an error that the Service itself is the cause of.
 func isRefusal(err error) bool {
 	_, missing := errors.AsType[*missingError](err)
