@@ -1,0 +1,90 @@
+package doctor
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/utils/clock"
+
+	"digitalocean-cloud-controller-manager/internal/config"
+	"digitalocean-cloud-controller-manager/internal/doapi"
+	"digitalocean-cloud-controller-manager/internal/preview"
+	"digitalocean-cloud-controller-manager/simulator"
+)
+
+// gather reads a cluster of one Node and one Service, and an account whose token
+// has the scopes.
+func gather(t *testing.T, scopes ...string) (*Facts, *simulator.Simulator, *fake.Clientset) {
+	t.Helper()
+	const token = "dop_v1_0123456789abcdef"
+	sim := simulator.New(simulator.WithToken(token, "team", scopes...))
+	d := sim.AddDroplet(simulator.DropletSpec{Name: "w", Team: "team"})
+	settings, err := config.Read(func(name string) (string, bool) {
+		value, ok := map[string]string{
+			config.EnvToken: token, config.EnvRegion: "nyc3", config.EnvClusterID: "c1",
+			config.EnvVPCID: "11111111-1111-4111-8111-111111111111", config.EnvFirewallName: "fw", config.EnvFirewallTags: "k8s",
+		}[name]
+		return value, ok
+	}, strings.NewReader(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := doapi.New(doapi.Options{TokenSource: doapi.StaticToken(settings.API.Token), Version: "test", Transport: sim.Transport(), EnterWrite: preview.NoWrites})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kube := fake.NewClientset(
+		&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w"}, Spec: v1.NodeSpec{ProviderID: fmt.Sprintf("digitalocean://%d", d.ID)}},
+		&v1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop", UID: "u"},
+			Spec:       v1.ServiceSpec{Type: v1.ServiceTypeLoadBalancer, Ports: []v1.ServicePort{{Port: 80, NodePort: 30080, Protocol: v1.ProtocolTCP}}},
+		},
+	)
+	return Gather(t.Context(), Options{Settings: settings, Client: client, Kube: kube, Clock: clock.RealClock{}}), sim, kube
+}
+
+func TestGatheringOnlyReads(t *testing.T) {
+	f, sim, kube := gather(t)
+	for _, r := range f.Reads {
+		if r.Err != nil {
+			t.Errorf("%s: %v", r.What, r.Err)
+		}
+	}
+	if len(f.Entries) != 1 || f.Entries[0].Action != "create" || f.Quota.Limit == 0 || len(f.Droplets) != 1 {
+		t.Errorf("%+v", f)
+	}
+	for _, r := range sim.Requests() {
+		if r.Method != http.MethodGet {
+			t.Errorf("DigitalOcean was written to: %s %s", r.Method, r.Path)
+		}
+	}
+	for _, a := range kube.Actions() {
+		if a.GetVerb() != "get" && a.GetVerb() != "list" {
+			t.Errorf("Kubernetes was written to: %v", a)
+		}
+	}
+	want := []string{"vpc error DO_CLUSTER_VPC_ID", "manager error cloud-controller-manager"}
+	if diff := cmp.Diff(want, brief(Examine(f))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestScopesThatLackAreNamed(t *testing.T) {
+	f, _, _ := gather(t, "account:read", "regions:read", "droplet:read", "load_balancer:read", "certificate:read", "vpc:read")
+	var cures []string
+	for _, found := range Examine(f) {
+		if found.Check == "access" {
+			cures = append(cures, found.Cure)
+		}
+	}
+	want := []string{"Give the token the scope tag:read.", "Give the token the scope firewall:read."}
+	if diff := cmp.Diff(want, cures); diff != "" {
+		t.Error(diff)
+	}
+}
