@@ -78,7 +78,7 @@ fuzz: ## Run every fuzzer, one after the other (FUZZTIME=10m, FUZZ_PARALLEL=1); 
 	@grep -rl --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do \
 		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9]*\)(.*/\1/p' "$$file"); do \
 			echo "== $$(dirname "$$file") $$name"; \
-			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -parallel $(FUZZ_PARALLEL) "$$(dirname "$$file")"; \
+			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s -parallel $(FUZZ_PARALLEL) "$$(dirname "$$file")"; \
 		done; \
 	done
 

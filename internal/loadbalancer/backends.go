@@ -28,6 +28,28 @@ type Candidate struct {
 	// Excluded says why the Node can't be a backend whatever the load balancer
 	// is; empty when it can.
 	Excluded string
+	// Unshown is true while the API shows no address of the droplet at all.
+	Unshown bool
+}
+
+// Serving returns the candidates as they are to be judged for a load balancer
+// that sends to the droplets: of those, one that the API shows no address of is
+// still a backend. It was one, and a droplet's addresses stay for its life, so
+// that the answer lacks something is likelier than that the droplet does.
+func Serving(candidates []Candidate, dropletIDs []int) []Candidate {
+	serving := slices.Clone(candidates)
+	for i := range serving {
+		if c := &serving[i]; c.Unshown && slices.Contains(dropletIDs, c.DropletID) {
+			c.Excluded, c.PublicIPv4, c.PublicIPv6 = "", true, true
+		}
+	}
+	return serving
+}
+
+// NoneShown tells whether there are candidates but the API shows no address of
+// any of them: nothing may be concluded from that.
+func NoneShown(candidates []Candidate) bool {
+	return len(Eligible(candidates)) == 0 && slices.ContainsFunc(candidates, func(c Candidate) bool { return c.Unshown })
 }
 
 // Backends are the droplets that serve a load balancer, and why other Nodes

@@ -101,10 +101,18 @@ func (r *Reconciler) fill(ctx context.Context, w *work, node *v1.Node, c *loadba
 	c.Public, c.Private = slices.Concat(droplet.PublicIPv4, droplet.PublicIPv6), droplet.PrivateIPv4
 	c.PublicIPv4, c.PublicIPv6 = len(droplet.PublicIPv4) > 0, len(droplet.PublicIPv6) > 0
 	if !droplet.HasAddress() {
-		c.Excluded = fmt.Sprintf("its droplet %d has no address yet", c.DropletID)
+		c.Excluded, c.Unshown = fmt.Sprintf("its droplet %d has no address yet", c.DropletID), true
 		return false, nil
 	}
 	return true, nil
+}
+
+// servingOf are the droplets that the load balancer sends to; lb may be nil.
+func servingOf(lb *godo.LoadBalancer) []int {
+	if lb == nil {
+		return nil
+	}
+	return lb.DropletIDs
 }
 
 // judgeBackends tells what keeps Nodes from being backends, and returns what is

@@ -180,7 +180,7 @@ func (r *Reconciler) desire(ctx context.Context, w *work, lb *godo.LoadBalancer)
 	if lb != nil {
 		actualStack = settingsOf(lb).NetworkStack
 	}
-	in.Backends = loadbalancer.SelectBackends(w.spec, actualStack, w.candidates)
+	in.Backends = loadbalancer.SelectBackends(w.spec, actualStack, loadbalancer.Serving(w.candidates, servingOf(lb)))
 	desired, more := loadbalancer.Desire(w.svc, w.spec, in)
 	if desired.Name, err = r.name(ctx, w, lb, desired.Name); err != nil {
 		return loadbalancer.Desired{}, nil, err
@@ -294,7 +294,7 @@ func oldAddresses(svc *v1.Service) string {
 // status is what the Service's status is to show. DNS records hang on it, so it
 // stays as it is while the API shows no address.
 func (r *Reconciler) status(svc *v1.Service, spec annotation.Spec, lb *godo.LoadBalancer) *v1.LoadBalancerStatus {
-	status, _ := loadbalancer.Status(svc, settingsOf(lb), spec.Hostname, spec.IPMode, addressesOf(lb))
+	status, _ := loadbalancer.Status(svc, settingsOf(lb), spec.Hostname, spec.IPMode, addressesShown(svc, lb))
 	return status
 }
 

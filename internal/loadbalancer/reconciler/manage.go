@@ -21,7 +21,7 @@ import (
 // manager's: it is as it is, with the cluster's droplets.
 func (r *Reconciler) desireBackends(w *work, lb *godo.LoadBalancer) (loadbalancer.Desired, []annotation.Problem, error) {
 	actual := settingsOf(lb)
-	backends := loadbalancer.SelectBackends(w.spec, actual.NetworkStack, w.candidates)
+	backends := loadbalancer.SelectBackends(w.spec, actual.NetworkStack, loadbalancer.Serving(w.candidates, servingOf(lb)))
 	problems := r.judgeBackends(w, lb, backends)
 	desired := loadbalancer.Desired{Settings: actual}
 	desired.DropletIDs = backends.DropletIDs

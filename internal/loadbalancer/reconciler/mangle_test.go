@@ -35,8 +35,7 @@ func inOrdeal(t *testing.T, test func(*ordeal)) {
 		s.addNode(simulator.DropletSpec{Name: "x", IPv6: true, Tags: []string{"pool:web"}})
 		o.foreign = s.foreign()
 		certificate := s.sim.AddCertificate(simulator.CertificateSpec{Name: "web"})
-		o.good = s.ready(annotation.Type, "REGIONAL", annotation.Protocol, "https", annotation.CertificateName, certificate.Name,
-			annotation.RedirectHTTPToHTTPS, "true", annotation.DenyRules, "cidr:192.0.2.0/24", annotation.SizeUnit, "2")
+		o.good = s.ready(annotation.Type, "REGIONAL", annotation.CertificateName, certificate.Name, annotation.DenyRules, "cidr:192.0.2.0/24", annotation.SizeUnit, "2")
 		o.status = s.web().Status
 		test(o)
 	})

@@ -1,10 +1,13 @@
 package reconciler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +29,36 @@ const (
 func isPending(lb *godo.LoadBalancer) bool { return lb.Status == statusNew }
 func isErrored(lb *godo.LoadBalancer) bool { return lb.Status == statusErrored }
 
-func addressesOf(lb *godo.LoadBalancer) []string { return []string{lb.IP, lb.IPv6} }
+func addressesOf(lb *godo.LoadBalancer) []string {
+	return []string{addressOr(lb.IP), addressOr(lb.IPv6)}
+}
+
+// addressOr is the address, or empty where it isn't one.
+func addressOr(text string) string {
+	if _, err := netip.ParseAddr(text); err != nil {
+		return ""
+	}
+	return text
+}
+
+// addressesShown are the load balancer's addresses, with those that the Service
+// shows already where the API leaves them out: they stay for its life. That the
+// Service's are this load balancer's is known by the other one, or by the id.
+func addressesShown(svc *v1.Service, lb *godo.LoadBalancer) []string {
+	addresses := addressesOf(lb)
+	shown := svc.Status.LoadBalancer.Ingress
+	isSame := slices.ContainsFunc(shown, func(i v1.LoadBalancerIngress) bool { return i.IP != "" && slices.Contains(addresses, i.IP) })
+	for _, ingress := range shown {
+		if ip, err := netip.ParseAddr(ingress.IP); err == nil && isSame {
+			family := 0
+			if ip.Is6() {
+				family = 1
+			}
+			addresses[family] = cmp.Or(addresses[family], ingress.IP)
+		}
+	}
+	return addresses
+}
 
 // invalidError is a Service that can't become a load balancer until it is
 // edited.

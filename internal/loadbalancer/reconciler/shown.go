@@ -40,6 +40,8 @@ func (r *Reconciler) show(w *work, lb *godo.LoadBalancer) *v1.LoadBalancerStatus
 	before := r.recall(w.svc).shown
 	switch {
 	case w.spec.IPMode != "": // the Service decides
+	case len(lb.ForwardingRules) == 0: // an answer without them: each has some
+		keepModes(status, &w.svc.Status.LoadBalancer)
 	case before.service != nil && isSameRequest(before.service, w.svc):
 		keepModes(status, before.status)
 	case before.service == nil && !w.wrote, w.held:

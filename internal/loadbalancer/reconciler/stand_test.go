@@ -43,8 +43,8 @@ type stand struct {
 	told     *record.FakeRecorder
 	// wire is between the manager and the simulator; nil: nothing is.
 	wire *mangle.Transport
-	stop     context.CancelFunc
-	done     chan struct{}
+	stop context.CancelFunc
+	done chan struct{}
 }
 
 // inStand runs a test in a bubble with one Node.

@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/digitalocean/godo"
@@ -70,13 +71,23 @@ func (r *Reconciler) tellTarget(w *work) {
 func (r *Reconciler) eligible(ctx context.Context) ([]int, error) {
 	w := &work{}
 	err := r.shareBackends(ctx, w)
+	return eligibleOf(w, err)
+}
+
+// errNoneShown keeps the tag on the droplets that carry it.
+var errNoneShown = errors.New("DigitalOcean shows no address of any droplet")
+
+func eligibleOf(w *work, err error) ([]int, error) {
+	if err == nil && loadbalancer.NoneShown(w.candidates) {
+		err = errNoneShown
+	}
 	return loadbalancer.Eligible(w.candidates), err
 }
 
 func (r *Reconciler) eligibleNow(ctx context.Context) ([]int, error) {
 	w := &work{refused: true}
 	err := r.readBackends(ctx, w, r.clock.Now())
-	return loadbalancer.Eligible(w.candidates), err
+	return eligibleOf(w, err)
 }
 
 // aim has the load balancer target the tag where the droplets that carry it are

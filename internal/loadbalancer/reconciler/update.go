@@ -242,7 +242,7 @@ func (r *Reconciler) keepBackends(ctx context.Context, w *work, lb *godo.LoadBal
 	actual := settingsOf(lb)
 	spec := w.spec
 	spec.Type, spec.Network = actual.Type, actual.Network
-	backends := loadbalancer.SelectBackends(spec, actual.NetworkStack, w.candidates)
+	backends := loadbalancer.SelectBackends(spec, actual.NetworkStack, loadbalancer.Serving(w.candidates, servingOf(lb)))
 	desired := loadbalancer.Desired{Settings: actual}
 	desired.DropletIDs = r.beside(w, lb, backends.DropletIDs)
 	changes := loadbalancer.Diff(desired.Settings, actual)
