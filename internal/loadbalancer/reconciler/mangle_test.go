@@ -148,6 +148,9 @@ func (o *ordeal) check() {
 func TestAFieldThatIsWrongBreaksNothing(t *testing.T) {
 	byField := map[mangle.Field][]mangle.Change{}
 	for _, change := range changesSeen(t) {
+		if testing.Short() && change.Kind != mangle.Removed {
+			continue // the likeliest alone
+		}
 		byField[change.Field] = append(byField[change.Field], change)
 	}
 	for field, changes := range byField {
