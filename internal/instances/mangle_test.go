@@ -67,6 +67,9 @@ func TestAFieldThatIsWrongRemovesNoNode(t *testing.T) {
 		changes = wire.Changes()
 	})
 	for _, change := range changes {
+		if change == (mangle.Change{Field: "droplet.id", Kind: mangle.Number}) {
+			continue // another id is another droplet, for all that anybody can tell
+		}
 		t.Run(change.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, wire := mangled(t)

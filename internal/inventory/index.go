@@ -23,6 +23,9 @@ func newIndex() *index {
 // put stores what was read, unless something newer is known: a list of many
 // pages is as old as its beginning.
 func (x *index) put(d Droplet) {
+	if d.ID <= 0 {
+		return
+	}
 	if old, ok := x.byID[d.ID]; ok && old.Read.After(d.Read) {
 		return
 	}
