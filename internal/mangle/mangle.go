@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 )
@@ -44,6 +45,30 @@ type Change struct {
 }
 
 func (c Change) String() string { return fmt.Sprintf("%s %s", c.Field, c.Kind) }
+
+// everyChange names the environment variable that has tests go through all
+// changes where it is "all".
+const everyChange = "MANGLE"
+
+// Chosen are the changes that a test goes through: each field missing, and wrong
+// in one other way, which is another for each field; all of them, which takes
+// minutes, with MANGLE=all.
+func Chosen(changes []Change) (chosen []Change) {
+	if os.Getenv(everyChange) == "all" {
+		return changes
+	}
+	fields := map[Field]int{}
+	for _, c := range changes {
+		if _, ok := fields[c.Field]; !ok {
+			fields[c.Field] = len(fields)
+		}
+		other := Kinds()[1+fields[c.Field]%(len(Kinds())-1)]
+		if c.Kind == Removed || c.Kind == other {
+			chosen = append(chosen, c)
+		}
+	}
+	return chosen
+}
 
 // Changes are all changes of the fields that are in any of the answers, in order.
 // What is no JSON object has none.
