@@ -126,7 +126,7 @@ manifests: ## Render deploy/manifests and the chart's list of values from the He
 
 .PHONY: generate
 generate: manifests ## Write the documents and golden files that are made from the code.
-	go test ./internal/annotation ./internal/events ./internal/state ./internal/lint ./internal/admission/policy ./internal/loadbalancer/reconciler ./examples -run "Documentation|Golden" -update
+	go test ./internal/annotation ./internal/events ./internal/state ./internal/lint ./internal/preview ./internal/admission/policy ./internal/loadbalancer/reconciler ./examples -run "Documentation|Golden" -update
 
 .PHONY: format
 format: ## Format the code.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ func TestExplainKnowsEveryAnnotationByAnyName(t *testing.T) {
 		}
 		for _, name := range []string{d.Key, suffix, d.Key[strings.Index(d.Key, "/")+1:]} {
 			r := run(t, "", "explain", name)
-			if r.err != nil || !strings.HasPrefix(r.out, d.Key+"\n\n") || !strings.Contains(r.out, "\n- Value: ") || !strings.Contains(r.out, "\n- Acts on: ") {
+			if r.err != nil || !strings.HasPrefix(r.out, d.Key+"\n\n") || !strings.Contains(r.out, "\n- Value: ") || !strings.Contains(r.out, "\n- Acts on: ") || !strings.HasSuffix(r.out, "\n- Since: version "+cmp.Or(d.Since, annotation.FirstVersion)+"\n") {
 				t.Errorf("%s: %v\n%s", name, r.err, r.out)
 			}
 			for line := range strings.Lines(r.out) {

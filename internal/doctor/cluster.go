@@ -88,7 +88,7 @@ func strangeWriters(services []v1.Service) []Finding {
 			continue
 		}
 		for _, m := range svc.ManagedFields {
-			if m.Subresource == "status" && m.FieldsV1 != nil && strings.Contains(m.FieldsV1.String(), "f:loadBalancer") && !strings.Contains(m.Manager, "cloud-controller-manager") {
+			if m.Subresource == "status" && m.FieldsV1 != nil && strings.Contains(m.FieldsV1.GetRawString(), "f:loadBalancer") && !strings.Contains(m.Manager, "cloud-controller-manager") {
 				found = append(found, Finding{
 					Severity: Warning, Object: "Service " + svc.Namespace + "/" + svc.Name, Message: fmt.Sprintf("%q wrote the addresses in its status.", m.Manager),
 					Cure: "Find that controller; it or the manager must leave the Service alone (spec.loadBalancerClass).",

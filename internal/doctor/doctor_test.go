@@ -142,8 +142,8 @@ func TestEachTroubleIsFoundWithItsCure(t *testing.T) {
 		}, "another controller", []string{"controllers warning DaemonSet metallb/speaker"}},
 		"strange writer": {func(f *Facts) {
 			balanced(f).ManagedFields = []metav1.ManagedFieldsEntry{
-				{Manager: "speaker", Subresource: "status", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:loadBalancer":{}}}`)}},
-				{Manager: "digitalocean-cloud-controller-manager", Subresource: "status", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:loadBalancer":{}}}`)}},
+				{Manager: "speaker", Subresource: "status", FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:loadBalancer":{}}}`)},
+				{Manager: "digitalocean-cloud-controller-manager", Subresource: "status", FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:loadBalancer":{}}}`)},
 			}
 		}, `"speaker" wrote`, []string{"controllers warning Service shop/web"}},
 		"refused Service": {func(f *Facts) {

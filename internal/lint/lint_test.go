@@ -1,15 +1,18 @@
 package lint
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
 	"digitalocean-cloud-controller-manager/internal/golden"
+	"digitalocean-cloud-controller-manager/internal/limits"
 )
 
 // alone is how manifests are judged without the manager's configuration.
@@ -178,5 +181,41 @@ func TestFilesHaveURIs(t *testing.T) {
 		if got := uriOf(file); got != want {
 			t.Errorf("%s is %s, want %s", file, got, want)
 		}
+	}
+}
+
+func TestTheOperatorsLimitsCount(t *testing.T) {
+	none := 0
+	o := Options{
+		Defaults: annotation.Defaults{Type: annotation.TypeRegionalNetwork}, AnyClass: true,
+		Limits: limits.Limits{
+			{Name: "small", MaxSizeUnit: 2, Forbid: []string{annotation.Hostname, annotation.LoadBalancerID}},
+			{Name: "selected", Namespaces: labels.Everything(), Max: &none},
+		},
+	}
+	report, err := Check("f.yaml", []byte(`apiVersion: v1
+kind: Service
+metadata:
+  name: web
+  annotations:
+    `+annotation.SizeUnit+`: "3"
+    `+annotation.Hostname+`: web.example.com
+    `+annotation.LoadBalancerID+`: 11111111-1111-4111-8111-111111111111
+spec:
+  type: LoadBalancer
+  ports: [{port: 80, protocol: TCP}]
+`), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range report.Findings {
+		if strings.Contains(f.Message, `(limit "`) {
+			got = append(got, fmt.Sprintf("%d %s %s", f.Line, f.Severity, f.Field))
+		}
+	}
+	want := []string{"6 error " + annotation.SizeUnit, "7 error " + annotation.Hostname, "8 warning " + annotation.LoadBalancerID}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

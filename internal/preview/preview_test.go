@@ -192,7 +192,7 @@ func TestWhatWasForetoldAndMadeLeavesNothingToDo(t *testing.T) {
 	})
 }
 
-func TestPlansReadLikeTerraforms(t *testing.T) {
+func TestGoldenPlans(t *testing.T) {
 	inStand(t, func(s *stand) {
 		for _, name := range []string{"bigger", "gone", "kept", "moved", "same"} {
 			s.add(name, map[string]string{annotation.Type: "REGIONAL"})
@@ -219,7 +219,7 @@ func TestPlansReadLikeTerraforms(t *testing.T) {
 	})
 }
 
-func TestWithoutChangesThereIsASentenceOfItsOwn(t *testing.T) {
+func TestGoldenPlanWithoutChanges(t *testing.T) {
 	inStand(t, func(s *stand) {
 		s.add("web", nil)
 		s.perform()
@@ -227,7 +227,7 @@ func TestWithoutChangesThereIsASentenceOfItsOwn(t *testing.T) {
 	})
 }
 
-func TestAManifestIsMergedWithWhatExists(t *testing.T) {
+func TestGoldenPlanOfAManifestThatIsMergedWithWhatExists(t *testing.T) {
 	inStand(t, func(s *stand) {
 		s.add("web", map[string]string{
 			annotation.SizeUnit: "1", annotation.Hostname: "web.example.com", "other": "stays",
