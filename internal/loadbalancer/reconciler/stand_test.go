@@ -3,6 +3,7 @@ package reconciler
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -41,7 +43,12 @@ type stand struct {
 	cluster  loadbalancer.Cluster
 	options  func(*Options)
 	told     *record.FakeRecorder
-	// wire is between the manager and the simulator; nil: nothing is.
+	// transport and client are how a process reaches the two APIs, and
+	// digitalOcean is what it calls the one with.
+	transport    http.RoundTripper
+	client       kubernetes.Interface
+	digitalOcean *doapi.Client
+	// wire is between the manager and the simulator, if not nil.
 	wire *mangle.Transport
 	stop context.CancelFunc
 	done chan struct{}
@@ -51,15 +58,22 @@ type stand struct {
 func inStand(t *testing.T, options func(*Options), test func(*stand)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &stand{t: t, sim: simulator.New(simulator.WithResizeInterval(0)), kube: fake.NewClientset(), options: options}
-		s.cluster = loadbalancer.Cluster{ID: "c1", Region: "nyc3"}
-		s.services = cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
-		s.nodes = cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
-		s.addNode(simulator.DropletSpec{Name: "w"})
+		s := newStand(t, options)
 		s.start()
 		test(s)
 		s.end()
 	})
+}
+
+func newStand(t *testing.T, options func(*Options)) *stand {
+	t.Helper()
+	s := &stand{t: t, sim: simulator.New(simulator.WithResizeInterval(0)), kube: fake.NewClientset(), options: options}
+	s.transport, s.client = s.sim.Transport(), s.kube
+	s.cluster = loadbalancer.Cluster{ID: "c1", Region: "nyc3"}
+	s.services = cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	s.nodes = cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
+	s.addNode(simulator.DropletSpec{Name: "w"})
+	return s
 }
 
 // start begins with nothing remembered, as a new process does.
@@ -69,7 +83,7 @@ func (s *stand) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	transport := s.sim.Transport()
+	transport := s.transport
 	if s.wire != nil {
 		transport = s.wire
 	}
@@ -77,12 +91,13 @@ func (s *stand) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	s.digitalOcean = client
 	s.told = record.NewFakeRecorder(1000)
 	nodes := corelisters.NewNodeLister(s.nodes)
 	o := Options{
 		API: client.LoadBalancers, Balancers: inventory.NewLoadBalancers(client.LoadBalancers, clock.RealClock{}),
 		Certificates: client.Certificates, Tags: client.Tags, Droplets: inventory.NewDroplets(client.Droplets, client.Account, instances.ClusterOf(nodes), clock.RealClock{}),
-		Kube: s.kube, Services: corelisters.NewServiceLister(s.services), Nodes: nodes,
+		Kube: s.client, Services: corelisters.NewServiceLister(s.services), Nodes: nodes,
 		Recorder: events.NewRecorder(s.told, clock.RealClock{}), Clock: clock.RealClock{},
 		Defaults: annotation.Defaults{Type: annotation.TypeRegionalNetwork},
 		Cluster:  func() (loadbalancer.Cluster, error) { return s.cluster, nil },

@@ -1,0 +1,329 @@
+package reconciler
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	servicehelpers "k8s.io/cloud-provider/service/helpers"
+	"k8s.io/utils/clock"
+
+	"digitalocean-cloud-controller-manager/internal/targets"
+	"digitalocean-cloud-controller-manager/simulator"
+)
+
+// crash is where a process ends: at its nth write, counted from 1, either before
+// that is sent, or when it was acted on and the answer isn't known yet. Zero:
+// nowhere.
+type crash struct {
+	at    int
+	acted bool
+}
+
+var errDead = errors.New("the process is dead")
+
+// process is one life of the manager. All that it sends goes through it, until
+// it is killed; then nothing does.
+type process struct {
+	ctx context.Context
+	die func()
+
+	mu     sync.Mutex
+	end    crash
+	writes []string
+	dead   bool
+}
+
+// do sends a request, and kills the process when the time has come. write is
+// empty for one that only reads.
+func (p *process) do(write string, send func()) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead {
+		return errDead
+	}
+	if write != "" {
+		p.writes = append(p.writes, write)
+	}
+	ends := write != "" && len(p.writes) == p.end.at
+	if !ends || p.end.acted {
+		send()
+	}
+	if !ends {
+		return nil
+	}
+	p.dead = true
+	p.die()
+	return errDead
+}
+
+// arm has the process end at a write, counted from now on.
+func (p *process) arm(end crash) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.end, p.writes = end, nil
+}
+
+func (p *process) state() (writes []string, dead bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.writes), p.dead
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// toDigitalOcean is the process's way to DigitalOcean's API.
+func (p *process) toDigitalOcean(real http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (response *http.Response, err error) {
+		write := ""
+		if r.Method != http.MethodGet {
+			// Names and ids of tests' objects are of no interest.
+			write = r.Method + " " + kindOf(r.URL.Path)
+		}
+		if dead := p.do(write, func() { response, err = real.RoundTrip(r) }); dead != nil {
+			return nil, dead
+		}
+		return response, err
+	})
+}
+
+// kindOf is a path without ids.
+func kindOf(url string) string {
+	parts := strings.Split(strings.TrimPrefix(url, "/v2/"), "/")
+	if len(parts) > 1 {
+		parts[1] = "*"
+	}
+	return path.Join(parts...)
+}
+
+// toKubernetes is the process's way to Kubernetes' API.
+func (p *process) toKubernetes(real *fake.Clientset) kubernetes.Interface {
+	client := &fake.Clientset{}
+	client.AddReactor("*", "*", func(action clienttesting.Action) (_ bool, object runtime.Object, err error) {
+		write := ""
+		if verb := action.GetVerb(); !slices.Contains([]string{"get", "list", "watch"}, verb) {
+			write = path.Join(verb+" "+action.GetResource().Resource, action.GetSubresource())
+		}
+		if dead := p.do(write, func() { object, err = real.Invokes(action, nil) }); dead != nil {
+			return true, nil, dead
+		}
+		return true, object, err
+	})
+	return client
+}
+
+// crashing is a stand whose process can be killed, and in which the framework's
+// service controller works.
+type crashing struct {
+	*stand
+	process *process
+	// byTag has load balancers target a tag, from the next process on.
+	byTag bool
+}
+
+// begin starts a process.
+func (c *crashing) begin(end crash) {
+	c.t.Helper()
+	ctx, cancel := context.WithCancel(c.t.Context())
+	p := &process{ctx: ctx, end: end}
+	p.die = func() { c.stop(); cancel() }
+	c.process, c.transport, c.client = p, p.toDigitalOcean(c.sim.Transport()), p.toKubernetes(c.kube)
+	c.start()
+}
+
+// again ends the process in peace, and starts another, which ends where the
+// first was to.
+func (c *crashing) again() {
+	c.t.Helper()
+	c.end()
+	c.begin(c.process.end)
+}
+
+// live lets two hours pass, in which a process that died is started again.
+func (c *crashing) live() {
+	c.t.Helper()
+	for i := range 32 {
+		if _, dead := c.process.state(); dead {
+			c.end()
+			c.begin(crash{})
+		}
+		c.framework()
+		if i < 10 {
+			c.later(10 * time.Second)
+			continue
+		}
+		if _, err := c.CheckDrift(c.process.ctx); err != nil && c.process.ctx.Err() == nil {
+			c.t.Fatal(err)
+		}
+		c.later(DefaultDriftPeriod)
+	}
+}
+
+// framework does what the framework's service controller does for each Service,
+// and the API server for those that are deleted.
+func (c *crashing) framework() {
+	c.t.Helper()
+	c.refresh()
+	for _, object := range c.services.List() {
+		svc := object.(*v1.Service)
+		if svc.Spec.Type == v1.ServiceTypeLoadBalancer && svc.DeletionTimestamp == nil {
+			c.ensured(svc)
+		} else if servicehelpers.HasLBFinalizer(svc) {
+			c.cleanedUp(svc)
+		}
+	}
+	c.settle()
+}
+
+func (c *crashing) ensured(svc *v1.Service) {
+	if !servicehelpers.HasLBFinalizer(svc) {
+		if svc = c.patched(svc, func(svc *v1.Service) { svc.Finalizers = []string{servicehelpers.LoadBalancerCleanupFinalizer} }); svc == nil {
+			return
+		}
+	}
+	status, err := c.EnsureLoadBalancer(c.process.ctx, "", svc, nil)
+	if err == nil && !servicehelpers.LoadBalancerStatusEqual(&svc.Status.LoadBalancer, status) {
+		c.patched(svc, func(svc *v1.Service) { svc.Status.LoadBalancer = *status })
+	}
+}
+
+func (c *crashing) cleanedUp(svc *v1.Service) {
+	_, exists, err := c.GetLoadBalancer(c.process.ctx, "", svc)
+	if err == nil && exists {
+		err = c.EnsureLoadBalancerDeleted(c.process.ctx, "", svc)
+	}
+	if err != nil {
+		return // it is tried again
+	}
+	svc = c.patched(svc, func(svc *v1.Service) { svc.Finalizers = nil })
+	c.collect()
+	if svc != nil && len(svc.Status.LoadBalancer.Ingress) > 0 {
+		c.patched(svc, func(svc *v1.Service) { svc.Status.LoadBalancer = v1.LoadBalancerStatus{} })
+	}
+}
+
+// patched changes a Service the way the framework does; nil: it couldn't.
+func (c *crashing) patched(svc *v1.Service, change func(*v1.Service)) *v1.Service {
+	now := svc.DeepCopy()
+	change(now)
+	now, err := servicehelpers.PatchService(c.client.CoreV1(), svc, now)
+	if err != nil {
+		return nil
+	}
+	return now
+}
+
+// collect removes deleted Services that nothing holds any more.
+func (c *crashing) collect() {
+	c.refresh()
+	for _, object := range c.services.List() {
+		if svc := object.(*v1.Service); svc.DeletionTimestamp != nil && len(svc.Finalizers) == 0 {
+			if err := c.kube.Tracker().Delete(v1.SchemeGroupVersion.WithResource("services"), svc.Namespace, svc.Name); err != nil {
+				c.t.Fatal(err)
+			}
+		}
+	}
+	c.refresh()
+}
+
+// outcome is all that is left when time has passed.
+type outcome struct {
+	Balancers []simulator.LoadBalancer
+	Tags      []simulator.Tag
+	Droplets  []simulator.Droplet
+	Services  []v1.Service
+}
+
+func (c *crashing) outcome() outcome {
+	c.collect()
+	team := c.sim.State().Teams[0]
+	o := outcome{Balancers: team.LoadBalancers, Tags: team.Tags, Droplets: team.Droplets}
+	for i := range o.Balancers {
+		o.Balancers[i].CreatedAt = time.Time{}
+	}
+	for _, object := range c.services.List() {
+		svc := object.(*v1.Service).DeepCopy()
+		svc.ResourceVersion, svc.ManagedFields = "", nil
+		o.Services = append(o.Services, *svc)
+	}
+	// A tag on nothing is no trace: DigitalOcean keeps those of what is gone.
+	o.Tags = slices.DeleteFunc(o.Tags, func(tag simulator.Tag) bool { return tag.Resources.Count == 0 })
+	slices.SortFunc(o.Tags, func(a, b simulator.Tag) int { return cmp.Compare(a.Name, b.Name) })
+	return o
+}
+
+// crashed walks a path whose process ends as told, in a world with a stranger's
+// load balancer, and returns what is left and what that process wrote.
+func crashed(t *testing.T, way crashPath, end crash) (left outcome, writes []string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := &crashing{}
+		c.stand = newStand(t, func(o *Options) {
+			o.KeepMissing = way.keepMissing
+			o.Target = Target{Tag: targets.New("k8s-backends:c1", c.digitalOcean.Tags, c.digitalOcean.Droplets, clock.RealClock{}), Wanted: c.byTag}
+		})
+		c.begin(crash{})
+		lb, _ := c.terraform()
+		c.byHand(lb.ID, func(lb *simulator.LoadBalancer) { lb.Name, lb.Tags = "stranger", []string{"k8s:c2", "k8s-svc:other"} })
+		before := c.balancer(lb.ID)
+		if way.before != nil {
+			way.before(c)
+			c.live()
+		}
+		c.process.arm(end)
+		way.walk(c)
+		armed := c.process
+		c.live()
+		left = c.outcome()
+		writes, _ = armed.state()
+		if diff := gocmp.Diff(before, c.balancer(lb.ID)); diff != "" {
+			t.Errorf("the stranger's load balancer: %s", diff)
+		}
+		if n := len(left.Balancers) - 1; n != way.balancers {
+			t.Errorf("%d load balancers are left, want %d: %+v", n, way.balancers, left.Balancers)
+		}
+		c.end()
+	})
+	return left, writes
+}
+
+// Whatever a process was about to write, or had just written, when it was killed:
+// the next one brings about what an undisturbed one would have.
+func TestWhereverAProcessIsKilledTheNextOneFinishesItsWork(t *testing.T) {
+	for name, way := range crashPaths() {
+		t.Run(name, func(t *testing.T) {
+			want, writes := crashed(t, way, crash{})
+			if diff := gocmp.Diff(way.writes, writes); diff != "" {
+				t.Fatalf("writes when nothing happens: %s", diff)
+			}
+			for n, write := range writes {
+				for _, acted := range []bool{false, true} {
+					when := map[bool]string{false: "before", true: "after"}[acted]
+					t.Run(fmt.Sprintf("%s %d %s", when, n+1, strings.ReplaceAll(write, "/", "-")), func(t *testing.T) {
+						got, _ := crashed(t, way, crash{n + 1, acted})
+						if diff := gocmp.Diff(want, got); diff != "" {
+							t.Errorf("what is left differs (-undisturbed +killed): %s", diff)
+						}
+					})
+				}
+			}
+		})
+	}
+}
