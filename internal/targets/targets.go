@@ -48,6 +48,8 @@ type Tag struct {
 	carriers map[int]bool
 	// listed is when they were listed; zero: they aren't known.
 	listed time.Time
+	// dropped is when the tag was deleted; zero: never.
+	dropped time.Time
 	// failures are how often it failed in a row, failure is the last, and
 	// failedUntil when it is tried again.
 	failures    int
@@ -248,8 +250,17 @@ func (t *Tag) Drop(ctx context.Context) error {
 	if _, err := t.api.Delete(ctx, t.name); err != nil && !doapi.IsNotFound(err) {
 		return fmt.Errorf("delete tag %s: %w", t.name, err)
 	}
+	t.dropped = t.clock.Now()
 	klog.FromContext(ctx).Info("Deleted the backends' tag, which no load balancer targets any more", "tag", t.name)
 	return nil
+}
+
+// Dropped is when this process last deleted the tag; zero: never. What was read
+// of droplets before may still show it.
+func (t *Tag) Dropped() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.dropped
 }
 
 func resources(ids []int) []godo.Resource {

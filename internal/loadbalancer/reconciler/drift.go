@@ -35,6 +35,7 @@ func (r *Reconciler) CheckDrift(ctx context.Context) (orphans []*godo.LoadBalanc
 		return nil, fmt.Errorf("list Services: %w", err)
 	}
 	r.doubtTarget(ctx, all)
+	r.dropLeftTarget(ctx, all)
 	now := r.clock.Now()
 	for _, svc := range services {
 		if isOurs(svc) && !r.recall(svc).postponed.After(now) {

@@ -269,13 +269,19 @@ func (r *Reconciler) vouchForMissing(ctx context.Context, svc *v1.Service, spec 
 	if err := r.vouch(ctx, svc, spec); err != nil {
 		return fmt.Errorf("the load balancer %s of the Service is not found, which is not believed: %w", spec.LoadBalancerID, err)
 	}
-	if spec.LoadBalancerID != "" && r.strict {
+	if spec.LoadBalancerID != "" && r.strict && !neverServed(svc) {
 		return &missingError{spec.LoadBalancerID}
 	}
 	if spec.LoadBalancerID != "" {
 		r.recorder.Tell(svc, events.LoadBalancerNotFound, fmt.Sprintf("Load balancer %s does not exist any more; a new one is made, with a new address.%s", spec.LoadBalancerID, oldAddresses(svc)))
 	}
 	return nil
+}
+
+// neverServed tells whether the Service's load balancer was made by this manager
+// and had no address yet, which can't be lost then.
+func neverServed(svc *v1.Service) bool {
+	return svc.Annotations[annotation.DefaultsVersion] != "" && len(svc.Status.LoadBalancer.Ingress) == 0
 }
 
 func oldAddresses(svc *v1.Service) string {

@@ -254,11 +254,15 @@ func (r *Reconciler) delete(ctx context.Context, svc *v1.Service, spec annotatio
 	for _, reason := range []events.Reason{events.LoadBalancerCreated, events.LoadBalancerUpdated} {
 		r.recorder.Forget(svc, reason)
 	}
+	return r.forgetID(ctx, svc)
+}
+
+// forgetID takes the id of a load balancer that is gone from a Service that
+// stays, where it would be told as a loss when the Service gets another one.
+func (r *Reconciler) forgetID(ctx context.Context, svc *v1.Service) error {
 	if svc.DeletionTimestamp != nil {
 		return nil
 	}
-	// The Service stays: an id that leads nowhere would be told as a loss when
-	// it gets another load balancer.
 	return r.annotate(ctx, svc, map[string]any{annotation.LoadBalancerID: nil})
 }
 

@@ -194,6 +194,11 @@ func (r *Reconciler) GetLoadBalancer(ctx context.Context, _ string, svc *v1.Serv
 		if err := r.vouch(ctx, svc, spec); err != nil {
 			return nil, false, fmt.Errorf("no load balancer is found, which is not believed: %w", err)
 		}
+		if spec.LoadBalancerID != "" {
+			if err := r.forgetID(ctx, svc); err != nil {
+				return nil, false, err
+			}
+		}
 		r.forget(svc)
 		return nil, false, nil
 	}

@@ -120,3 +120,29 @@ func (r *Reconciler) dropTarget(ctx context.Context, was, desired string) {
 		klog.FromContext(ctx).Info("The tag that load balancers targeted can't be deleted now, and does nothing", "tag", was, "err", err.Error())
 	}
 }
+
+// dropLeftTarget deletes the tag where droplets carry it and no load balancer
+// targets it, as a process leaves it that ends just before it would delete it.
+// all is the API's list of now. The droplets are known, and cost no call.
+func (r *Reconciler) dropLeftTarget(ctx context.Context, all []*godo.LoadBalancer) {
+	if r.target.Wanted || r.target.Tag == nil {
+		return
+	}
+	name, w := r.target.Tag.Name(), &work{}
+	if slices.ContainsFunc(all, func(lb *godo.LoadBalancer) bool { return lb.Tag == name }) || r.shareBackends(ctx, w) != nil {
+		return
+	}
+	left := slices.ContainsFunc(w.candidates, func(c loadbalancer.Candidate) bool {
+		if c.Excluded != "" {
+			return false
+		}
+		d, err := r.droplets.Get(ctx, c.DropletID, backendAge, func() []int { return nil })
+		return err == nil && slices.Contains(d.Tags, name) && d.Read.After(r.target.Tag.Dropped())
+	})
+	if !left {
+		return
+	}
+	if err := r.target.Tag.Drop(ctx); err != nil {
+		klog.FromContext(ctx).Info("The tag that load balancers targeted can't be deleted now, and does nothing", "tag", name, "err", err.Error())
+	}
+}
