@@ -18,7 +18,6 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/keymutex"
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
 	"digitalocean-cloud-controller-manager/internal/doapi"
@@ -61,9 +60,7 @@ type Reconciler struct {
 	// cluster tells what all Services share. It fails while the region isn't
 	// known yet.
 	cluster func() (loadbalancer.Cluster, error)
-	// locks serialise what is done for one Service: the framework ensures and
-	// updates the same one at once.
-	locks  keymutex.KeyMutex
+	locks  *locks
 	target Target
 	// again syncs Services once more after a while.
 	again *queue
@@ -135,10 +132,6 @@ type Options struct {
 	Limits Limits
 }
 
-// lockBuckets is how many Services are worked on at once at most; two that
-// share a bucket wait for each other.
-const lockBuckets = 512
-
 // New makes a Reconciler. Its queue works once [Reconciler.Run] does.
 func New(o Options) *Reconciler {
 	r := &Reconciler{
@@ -148,7 +141,7 @@ func New(o Options) *Reconciler {
 		kube:         o.Kube, services: o.Services, nodes: o.Nodes, recorder: o.Recorder, metrics: o.Metrics,
 		book: o.Book, process: o.Process,
 		defaults: o.Defaults, clock: o.Clock, cluster: o.Cluster,
-		locks: keymutex.NewHashed(lockBuckets),
+		locks: newLocks(),
 		ids:   map[types.UID]string{}, doubts: map[types.UID]bool{},
 		failures: map[types.UID]failure{}, busy: map[types.UID]time.Time{}, memories: map[types.UID]*memory{},
 		period: cmp.Or(o.DriftPeriod, DefaultDriftPeriod), strict: o.KeepMissing, target: o.Target, limits: o.Limits,
@@ -289,14 +282,14 @@ func (r *Reconciler) EnsureLoadBalancerDeleted(ctx context.Context, _ string, sv
 // must be called at the end; it turns a panic into an error, so that one broken
 // object doesn't stop all others.
 func (r *Reconciler) begin(ctx context.Context, svc *v1.Service, err *error) (context.Context, func()) {
-	r.locks.LockKey(string(svc.UID))
+	unlock := r.locks.lock(ctx, string(svc.UID))
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	return ctx, func() {
 		cancel()
 		if p := recover(); p != nil {
 			*err = r.reportPanic(ctx, svc, p)
 		}
-		_ = r.locks.UnlockKey(string(svc.UID)) // it can't fail
+		unlock()
 	}
 }
 
