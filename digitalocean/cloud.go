@@ -144,6 +144,7 @@ func (c *Cloud) Initialize(clientBuilder cloudprovider.ControllerClientBuilder, 
 	if c.rehearsal != nil {
 		c.kube.recorder = c.rehearsal.Recorder()
 	} else {
+		c.process.Leads()
 		c.leads()
 	}
 	c.kube.recorder = c.process.Recorder(c.kube.recorder)
