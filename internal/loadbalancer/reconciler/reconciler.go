@@ -60,8 +60,8 @@ type Reconciler struct {
 	// cluster tells what all Services share. It fails while the region isn't
 	// known yet.
 	cluster func() (loadbalancer.Cluster, error)
-	locks  *locks
-	target Target
+	locks   *locks
+	target  Target
 	// again syncs Services once more after a while.
 	again *queue
 
