@@ -1,8 +1,6 @@
 package chaos
 
 import (
-	"context"
-	"fmt"
 	"os"
 	"testing"
 
@@ -13,22 +11,5 @@ import (
 var programs harness.Programs
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (int, error) {
-	directory, err := os.MkdirTemp("", "chaos-")
-	if err != nil {
-		return 1, err
-	}
-	defer os.RemoveAll(directory)
-	if programs, err = harness.Build(context.Background(), directory, os.Getenv("CHAOS_RACE") == "true"); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+	harness.Main(m, &programs, os.Getenv("CHAOS_RACE") == "true", nil)
 }

@@ -1,9 +1,7 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -12,28 +10,12 @@ import (
 
 var programs harness.Programs
 
-func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+// The race detector watches the manager as well.
+func TestMain(m *testing.M) { harness.Main(m, &programs, true, allRightsAreUsed) }
 
-func run(m *testing.M) (int, error) {
-	directory, err := os.MkdirTemp("", "e2e-")
-	if err != nil {
-		return 1, err
-	}
-	defer os.RemoveAll(directory)
-	// The race detector watches the manager as well.
-	if programs, err = harness.Build(context.Background(), directory, true); err != nil {
-		return 1, err
-	}
-	code := m.Run()
+func allRightsAreUsed() error {
 	if unused := unusedRights(); ranAll() && len(unused) > 0 {
-		return 1, fmt.Errorf("the roles grant what no test used:\n%s", strings.Join(unused, "\n"))
+		return fmt.Errorf("the roles grant what no test used:\n%s", strings.Join(unused, "\n"))
 	}
-	return code, nil
+	return nil
 }

@@ -22,51 +22,56 @@ import (
 // returns the load balancers of this cluster that belong to no Service. The
 // list is whole, or an error; what it lacks is looked for by the queue.
 func (r *Reconciler) CheckDrift(ctx context.Context) (orphans []*godo.LoadBalancer, err error) {
-	all, err := r.balancers.All(ctx, 0)
-	if err != nil {
-		return nil, &requestError{"list load balancers", err}
-	}
-	cluster, err := r.cluster()
+	s, err := r.survey(ctx)
 	if err != nil {
 		return nil, err
 	}
-	services, err := r.services.List(labels.Everything())
-	if err != nil {
-		return nil, fmt.Errorf("list Services: %w", err)
-	}
-	r.doubtTarget(ctx, all)
-	r.dropLeftTarget(ctx, all)
+	r.doubtTarget(ctx, s.balancers)
+	r.dropLeftTarget(ctx, s.balancers)
 	now := r.clock.Now()
-	for _, svc := range services {
+	for _, svc := range s.services {
 		if isOurs(svc) && !r.recall(svc).postponed.After(now) {
 			r.again.after(keyOf(svc), 0)
 		}
 	}
-	return r.orphansAmong(all, services, cluster), nil
+	return r.orphansIn(s), nil
 }
 
 // Orphans returns the load balancers of this cluster that belong to no Service. It
 // only reads. The list is whole, or an error.
 func (r *Reconciler) Orphans(ctx context.Context) ([]*godo.LoadBalancer, error) {
-	all, err := r.balancers.All(ctx, 0)
-	if err != nil {
-		return nil, &requestError{"list load balancers", err}
-	}
-	cluster, err := r.cluster()
+	s, err := r.survey(ctx)
 	if err != nil {
 		return nil, err
 	}
-	services, err := r.services.List(labels.Everything())
-	if err != nil {
-		return nil, fmt.Errorf("list Services: %w", err)
-	}
-	return r.orphansAmong(all, services, cluster), nil
+	return r.orphansIn(s), nil
 }
 
-func (r *Reconciler) orphansAmong(all []*godo.LoadBalancer, services []*v1.Service, cluster loadbalancer.Cluster) []*godo.LoadBalancer {
+// survey is everything there is at one time.
+type survey struct {
+	balancers []*godo.LoadBalancer
+	services  []*v1.Service
+	cluster   loadbalancer.Cluster
+}
+
+// survey reads all load balancers, whatever is known of them already.
+func (r *Reconciler) survey(ctx context.Context) (s survey, err error) {
+	if s.balancers, err = r.balancers.All(ctx, 0); err != nil {
+		return s, &requestError{"list load balancers", err}
+	}
+	if s.cluster, err = r.cluster(); err != nil {
+		return s, err
+	}
+	if s.services, err = r.services.List(labels.Everything()); err != nil {
+		return s, fmt.Errorf("list Services: %w", err)
+	}
+	return s, nil
+}
+
+func (r *Reconciler) orphansIn(s survey) []*godo.LoadBalancer {
 	var orphans []*godo.LoadBalancer
-	for _, lb := range all {
-		if isOfCluster(lb, cluster) && !slices.ContainsFunc(services, func(svc *v1.Service) bool { return r.claims(svc, lb) }) {
+	for _, lb := range s.balancers {
+		if isOfCluster(lb, s.cluster) && !slices.ContainsFunc(s.services, func(svc *v1.Service) bool { return r.claims(svc, lb) }) {
 			orphans = append(orphans, lb)
 		}
 	}
