@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,20 +24,6 @@ const (
 	admissionName     = "digitalocean-cloud-controller-manager-admission-server"
 	admissionManifest = "../../deploy/admission"
 )
-
-// admissionBinary builds the server once for all tests.
-var admissionBinary = sync.OnceValues(func() (string, error) {
-	directory, err := os.MkdirTemp("", "admission-")
-	if err != nil {
-		return "", err
-	}
-	binary := filepath.Join(directory, admissionName)
-	output, err := exec.Command("go", "build", "-race", "-o", binary, "digitalocean-cloud-controller-manager/cmd/"+admissionName).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build: %w\n%s", err, output)
-	}
-	return binary, nil
-})
 
 // admissionServer is a running server.
 type admissionServer struct {
@@ -79,12 +64,8 @@ func (e *environment) apply(manifest string) {
 
 func (e *environment) startAdmission(variables ...string) *admissionServer {
 	e.t.Helper()
-	binary, err := admissionBinary()
-	if err != nil {
-		e.t.Fatal(err)
-	}
 	s := &admissionServer{e: e, address: freeAddress(e.t), metrics: freeAddress(e.t)}
-	s.cmd = exec.CommandContext(e.ctx, binary, append([]string{"--kubeconfig=" + e.kubeconfig, "--v=2"}, e.args...)...)
+	s.cmd = exec.CommandContext(e.ctx, programs.AdmissionServer, append([]string{"--kubeconfig=" + e.kubeconfig, "--v=2"}, e.args...)...)
 	s.cmd.Env = append(append(e.env(), "ADMISSION_ADDR="+s.address, "METRICS_ADDR="+s.metrics, "ADMISSION_CERT_NAMES=127.0.0.1",
 		"ADMISSION_CERT_DIR="+e.t.TempDir(), "ADMISSION_SHUTDOWN_DELAY=500ms", "PATH="+os.Getenv("PATH")), variables...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log

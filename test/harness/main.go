@@ -8,8 +8,8 @@ import (
 )
 
 // Main runs the tests of a package against the programs, which it builds first,
-// with the race detector where asked. check is called when the tests passed, and
-// its error fails them all; nil: nothing more is checked.
+// with the race detector where asked. check is called after the tests, and its
+// error fails them all; nil: nothing more is checked.
 func Main(m *testing.M, programs *Programs, race bool, check func() error) {
 	code, err := run(m, programs, race, check)
 	if err != nil {
@@ -28,7 +28,8 @@ func run(m *testing.M, programs *Programs, race bool, check func() error) (code 
 	if *programs, err = Build(context.Background(), directory, race); err != nil {
 		return 1, err
 	}
-	if code = m.Run(); code == 0 && check != nil {
+	code = m.Run()
+	if check != nil {
 		err = check()
 	}
 	return code, err

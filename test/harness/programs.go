@@ -15,9 +15,10 @@ const module = "digitalocean-cloud-controller-manager"
 
 // Programs are the things under test and what they run against.
 type Programs struct {
-	Manager string
-	CCMCtl  string
-	Assets  controlplane.Assets
+	Manager         string
+	AdmissionServer string
+	CCMCtl          string
+	Assets          controlplane.Assets
 }
 
 // Build builds the programs into the directory, with the race detector where
@@ -27,15 +28,24 @@ func Build(ctx context.Context, directory string, race bool) (Programs, error) {
 	if err != nil {
 		return Programs{}, fmt.Errorf("control plane: %w", err)
 	}
+	p := Programs{
+		Manager:         filepath.Join(directory, module),
+		AdmissionServer: filepath.Join(directory, module+"-admission-server"),
+		CCMCtl:          filepath.Join(directory, "ccmctl"),
+		Assets:          assets,
+	}
 	args := []string{"build"}
 	if race {
 		args = append(args, "-race")
 	}
-	args = append(args, "-o", directory+string(filepath.Separator), module+"/cmd/"+module, module+"/cmd/ccmctl")
+	args = append(args, "-o", directory+string(filepath.Separator))
+	for _, program := range []string{p.Manager, p.AdmissionServer, p.CCMCtl} {
+		args = append(args, module+"/cmd/"+filepath.Base(program))
+	}
 	build := exec.CommandContext(ctx, "go", args...)
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return Programs{}, fmt.Errorf("build: %w", err)
 	}
-	return Programs{Manager: filepath.Join(directory, module), CCMCtl: filepath.Join(directory, "ccmctl"), Assets: assets}, nil
+	return p, nil
 }
