@@ -171,14 +171,14 @@ func TestControlOfSettings(t *testing.T) {
 	w := newWorld(t)
 	w.control("PATCH", "settings", `{"load_balancer_activation":"30s","droplet_activation":"5s","busy_window":"10s","action_duration":"3s",
 		"firewall_activation":"2s","certificate_verification":"4s","certificate_release":"6s","list_lag":{"*":"8s"},
-		"resize_interval":"1h","latency":"1ms","rate_limit_per_hour":100,"rate_limit_per_minute":9,"hide_load_balancer_tags":true,
+		"resize_interval":"1h","latency":"1ms","rate_limit_per_hour":100,"rate_limit_per_minute":9,"hide_load_balancer_tags":true,"refuse_zero_ports":true,"public_address_delay":"7s",
 		"metadata_droplet":7,"account_status":"warning","activation_reads":2,"limits":{"load_balancers":4,"volumes":0}}`, 200)
 	want := simulator.Settings{
 		LoadBalancerActivation: 30 * time.Second, DropletActivation: 5 * time.Second, ActionDuration: 3 * time.Second,
 		FirewallActivation: 2 * time.Second, CertificateVerification: 4 * time.Second, CertificateRelease: 6 * time.Second,
 		ListLag:    map[string]time.Duration{"*": 8 * time.Second},
 		BusyWindow: 10 * time.Second, ResizeInterval: time.Hour, Latency: time.Millisecond,
-		RateLimitPerHour: 100, RateLimitPerMinute: 9, HideLoadBalancerTags: true, MetadataDroplet: 7,
+		RateLimitPerHour: 100, RateLimitPerMinute: 9, HideLoadBalancerTags: true, RefuseZeroPorts: true, PublicAddressDelay: 7 * time.Second, MetadataDroplet: 7,
 		AccountStatus: "warning", ActivationReads: 2,
 		Limits: simulator.Limits{Droplets: 25_000, LoadBalancers: 4, ReservedIPs: 100},
 	}

@@ -76,6 +76,7 @@ func createDroplets(c *call) (reply, error) {
 			d.backup = req.BackupPolicy.clone()
 		}
 		d.activeAt, d.reads = c.now.Add(c.s.settings.DropletActivation), c.s.settings.ActivationReads
+		d.publicAt = d.activeAt.Add(c.s.settings.PublicAddressDelay)
 		a := c.s.recordAction(c.team, d, "create", c.now, d.activeAt)
 		shown = append(shown, unready(d.Droplet))
 		actions = append(actions, actionLink{

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"time"
 )
 
 // DropletPatch changes of a droplet what is not nil, as if it happened by
@@ -80,7 +79,7 @@ func (s *Simulator) patchAddresses(d *droplet, p DropletPatch) {
 	}
 	for _, given := range []*string{p.PrivateIPv4, p.PublicIPv4, p.PublicIPv6} {
 		if given != nil && *given != "" {
-			d.pending, d.activeAt, d.reads = false, time.Time{}, 0
+			d.arrive()
 		}
 	}
 	s.addresses.release(before)

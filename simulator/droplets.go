@@ -20,6 +20,8 @@ type droplet struct {
 	Droplet
 	// activeAt is when a droplet made through the API becomes active.
 	activeAt time.Time
+	// publicAt is when its public addresses appear, if that is later.
+	publicAt time.Time
 	// reads is how often it has to be read before it is active.
 	reads int
 	// pending droplets stay new until somebody ends that.
@@ -43,6 +45,11 @@ func (d *droplet) ready(now time.Time) bool {
 	return !d.pending && d.reads == 0 && !now.Before(d.activeAt)
 }
 
+// arrive ends what keeps a droplet new or without addresses.
+func (d *droplet) arrive() {
+	d.pending, d.activeAt, d.publicAt, d.reads = false, time.Time{}, time.Time{}, 0
+}
+
 // show is the droplet as it is read at now. The result shares its slices with
 // the droplet, which replaces slices and never changes them in place.
 func (d *droplet) show(now time.Time) Droplet {
@@ -51,6 +58,9 @@ func (d *droplet) show(now time.Time) Droplet {
 		return unready(v)
 	}
 	v.Locked = d.pendingAction != nil
+	if now.Before(d.publicAt) {
+		v.Networks = v.Networks.private()
+	}
 	v.NextBackupWindow = d.backup.next(now)
 	return v
 }
@@ -61,6 +71,12 @@ func unready(v Droplet) Droplet {
 	v.Status, v.Locked = statusNew, true
 	v.Networks = Networks{V4: []NetworkV4{}, V6: []NetworkV6{}}
 	return v
+}
+
+// private leaves out the public addresses.
+func (n Networks) private() Networks {
+	public := func(a NetworkV4) bool { return a.Type == "public" }
+	return Networks{V4: slices.DeleteFunc(slices.Clone(n.V4), public), V6: []NetworkV6{}}
 }
 
 // clone copies what a caller may want to change; the catalogue's objects (size,
@@ -266,7 +282,8 @@ func (s *Simulator) StopDroplet(id int) error {
 // ErrNotFound.
 func (s *Simulator) StartDroplet(id int) error {
 	return s.changeDroplet(id, func(_ *team, d *droplet) error {
-		d.Status, d.pending, d.activeAt, d.reads = statusActive, false, time.Time{}, 0
+		d.Status = statusActive
+		d.arrive()
 		return nil
 	})
 }

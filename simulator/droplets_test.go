@@ -1,6 +1,7 @@
 package simulator_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -152,6 +153,43 @@ func TestLifeOfACreatedDroplet(t *testing.T) {
 	wantRefusal(t, err, 404, "The resource you were accessing could not be found.")
 	_, err = w.client.Droplets.Delete(t.Context(), made.ID)
 	wantRefusal(t, err, 404, "")
+}
+
+func TestPublicAddressesMayComeLate(t *testing.T) {
+	w := newWorld(t, simulator.WithDropletActivation(20*time.Second), simulator.WithPublicAddressDelay(5*time.Second))
+	req := dropletRequest("n1")
+	req.IPv6 = true
+	made := must[*godo.Droplet](t)(w.client.Droplets.Create(t.Context(), req))
+	check := func(stage, status string, v4, v6 int) {
+		t.Helper()
+		d := must[*godo.Droplet](t)(w.client.Droplets.Get(t.Context(), made.ID))
+		if private, err := d.PrivateIPv4(); err != nil || (private == "") != (v4 == 0) {
+			t.Errorf("%s: private address %q, %v", stage, private, err)
+		}
+		if d.Status != status || len(d.Networks.V4) != v4 || len(d.Networks.V6) != v6 {
+			t.Errorf("%s: %s, %+v", stage, d.Status, d.Networks)
+		}
+	}
+	check("young", "new", 0, 0)
+	w.advance(24 * time.Second)
+	check("active", "active", 1, 0)
+	var saved bytes.Buffer
+	if err := w.Save(&saved); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Restore(&saved); err != nil {
+		t.Fatal(err)
+	}
+	check("restored", "active", 1, 0)
+	w.advance(time.Second)
+	check("whole", "active", 2, 1)
+	second := must[*godo.Droplet](t)(w.client.Droplets.Create(t.Context(), req))
+	if err := w.StartDroplet(second.ID); err != nil {
+		t.Fatal(err)
+	}
+	if d, _ := w.Droplet(second.ID); len(d.Networks.V4) != 2 {
+		t.Errorf("started by hand: %+v", d.Networks)
+	}
 }
 
 func TestSeveralDropletsAreCreatedAtOnce(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 // allPorts is how a rule for every port is read back.
 const allPorts = "0"
 
+const textNeedsPorts = "You must specify a positive value for ports."
+
 // firewallRule is an inbound or outbound rule, to treat both alike.
 type firewallRule struct {
 	direction string
@@ -117,7 +119,7 @@ func validatePorts(protocol, ports string) error {
 	case protocol == "icmp":
 		return unprocessable("ports cannot be set for protocol icmp")
 	case ports == "":
-		return unprocessable("You must specify a positive value for ports.")
+		return unprocessable("%s", textNeedsPorts)
 	}
 	low, high, ranged := strings.Cut(ports, "-")
 	if !ranged {

@@ -32,6 +32,14 @@ func (c *call) decodeFirewall() (*firewallRequest, error) {
 	if err := c.decode(&req); err != nil {
 		return nil, err
 	}
+	// What is removed may be named as it was read.
+	if c.s.settings.RefuseZeroPorts && c.method != http.MethodDelete {
+		for _, r := range rulesOf(req.InboundRules, req.OutboundRules) {
+			if r.ports == allPorts && !strings.EqualFold(r.protocol, "icmp") {
+				return nil, unprocessable("%s", textNeedsPorts)
+			}
+		}
+	}
 	normaliseRules(req.InboundRules, req.OutboundRules)
 	return &req, nil
 }

@@ -108,6 +108,24 @@ func TestPortsOfAFirewallRule(t *testing.T) {
 	}
 }
 
+func TestZeroPortsMayBeRefused(t *testing.T) {
+	w := newWorld(t, simulator.WithZeroPortsRefused())
+	ctx := t.Context()
+	req := func(name, protocol, ports string) *godo.FirewallRequest {
+		return &godo.FirewallRequest{Name: name, InboundRules: []godo.InboundRule{inbound(protocol, ports, "192.0.2.1")}}
+	}
+	_, _, err := w.client.Firewalls.Create(ctx, req("zero", "tcp", "0"))
+	wantRefusal(t, err, 422, "You must specify a positive value for ports.")
+	for _, accepted := range []*godo.FirewallRequest{req("all", "tcp", "all"), req("ping", "icmp", "0")} {
+		f := createFirewall(t, w, accepted)
+		_, _, err := w.client.Firewalls.Update(ctx, f.ID, req(f.Name, "udp", "0"))
+		wantRefusal(t, err, 422, "You must specify a positive value for ports.")
+		// What is removed is named as it was read.
+		ok(t)(w.client.Firewalls.AddRules(ctx, f.ID, &godo.FirewallRulesRequest{InboundRules: []godo.InboundRule{inbound("tcp", "9", "192.0.2.1")}}))
+		ok(t)(w.client.Firewalls.RemoveRules(ctx, f.ID, &godo.FirewallRulesRequest{InboundRules: f.InboundRules}))
+	}
+}
+
 func manyRules(n int) []godo.InboundRule {
 	rules := []godo.InboundRule{}
 	for i := range n {

@@ -40,13 +40,13 @@ func (s *Simulator) metadata(r *http.Request) reply {
 		return missing
 	}
 	if r.URL.Path == metadataRoot+".json" {
-		return reply{status: http.StatusOK, body: encode(d.metadata(now)), contentType: "application/json"}
+		return reply{status: http.StatusOK, body: encode(s.describe(d, now)), contentType: "application/json"}
 	}
 	below, ok := strings.CutPrefix(r.URL.Path, metadataRoot)
 	if !ok || below != "" && below[0] != '/' {
 		return missing
 	}
-	text, ok := metadataText(d.metadataLeaves(now), strings.Trim(below, "/"))
+	text, ok := metadataText(d.metadataLeaves(s.describe(d, now)), strings.Trim(below, "/"))
 	if !ok {
 		return missing
 	}
@@ -111,7 +111,7 @@ func metadataText(leaves []metadataLeaf, path string) (string, bool) {
 }
 
 // metadataLeaves lists everything in the order of the indexes.
-func (d *droplet) metadataLeaves(now time.Time) []metadataLeaf {
+func (d *droplet) metadataLeaves(doc metadataDocument) []metadataLeaf {
 	leaves := []metadataLeaf{
 		{path: "id", value: strconv.Itoa(d.ID)},
 		{path: "hostname", value: d.hostname},
@@ -123,23 +123,39 @@ func (d *droplet) metadataLeaves(now time.Time) []metadataLeaf {
 		metadataLeaf{path: "public-keys", value: lines(d.keys)},
 		metadataLeaf{path: "region", value: d.Region.Slug},
 	)
-	leaves = append(leaves, d.interfaceLeaves(now)...)
+	leaves = append(leaves, doc.Interfaces.leaves()...)
+	leaves = append(leaves, metadataLeaf{path: "dns/nameservers", value: lines(nameservers)})
+	leaves = append(leaves, doc.FloatingIP.leaves("floating_ip/")...)
+	leaves = append(leaves, doc.ReservedIP.leaves("reserved_ip/")...)
 	return append(leaves,
-		metadataLeaf{path: "dns/nameservers", value: lines(nameservers)},
-		metadataLeaf{path: "floating_ip/ipv4/active", value: "false"},
-		metadataLeaf{path: "reserved_ip/ipv4/active", value: "false"},
-		metadataLeaf{path: "reserved_ip/ipv6/active", value: "false"},
 		metadataLeaf{path: "tags", value: lines(d.Tags), slashed: true},
 		metadataLeaf{path: "features/dhcp_enabled", value: "false"},
 	)
 }
 
-func (d *droplet) interfaceLeaves(now time.Time) []metadataLeaf {
+// leaves tell whether there is an address, and which.
+func (m metadataReserved) leaves(root string) []metadataLeaf {
+	var leaves []metadataLeaf
+	for _, family := range []struct {
+		name  string
+		state *metadataActive
+	}{{"ipv4/", m.IPv4}, {"ipv6/", m.IPv6}} {
+		if family.state == nil {
+			continue
+		}
+		leaves = append(leaves, metadataLeaf{path: root + family.name + "active", value: strconv.FormatBool(family.state.Active)})
+		if family.state.Active {
+			leaves = append(leaves, metadataLeaf{path: root + family.name + "ip_address", value: family.state.IPAddress})
+		}
+	}
+	return leaves
+}
+
+func (interfaces metadataInterfaces) leaves() []metadataLeaf {
 	var leaves []metadataLeaf
 	add := func(path string, value any) {
 		leaves = append(leaves, metadataLeaf{path: "interfaces/" + path, value: fmt.Sprint(value)})
 	}
-	interfaces := d.metadata(now).Interfaces
 	for _, group := range []struct {
 		kind string
 		list []metadataInterface
@@ -158,6 +174,11 @@ func (d *droplet) interfaceLeaves(now time.Time) []metadataLeaf {
 				add(at+"ipv6/cidr", v6.CIDR)
 				add(at+"ipv6/gateway", v6.Gateway)
 			}
+			if anchor := n.AnchorIPv4; anchor != nil {
+				add(at+"anchor_ipv4/address", anchor.IPAddress)
+				add(at+"anchor_ipv4/netmask", anchor.Netmask)
+				add(at+"anchor_ipv4/gateway", anchor.Gateway)
+			}
 		}
 	}
 	return leaves
@@ -172,17 +193,28 @@ func lines(values []string) string {
 
 // metadataDocument is /metadata/v1.json.
 type metadataDocument struct {
-	DropletID  int                        `json:"droplet_id"`
-	Hostname   string                     `json:"hostname"`
-	UserData   string                     `json:"user_data,omitempty"`
-	PublicKeys []string                   `json:"public_keys"`
-	Region     string                     `json:"region"`
-	Interfaces metadataInterfaces         `json:"interfaces"`
-	FloatingIP map[string]map[string]bool `json:"floating_ip"`
-	ReservedIP map[string]map[string]bool `json:"reserved_ip"`
-	DNS        map[string][]string        `json:"dns"`
-	Tags       []string                   `json:"tags"`
-	Features   map[string]bool            `json:"features"`
+	DropletID  int                 `json:"droplet_id"`
+	Hostname   string              `json:"hostname"`
+	UserData   string              `json:"user_data,omitempty"`
+	PublicKeys []string            `json:"public_keys"`
+	Region     string              `json:"region"`
+	Interfaces metadataInterfaces  `json:"interfaces"`
+	FloatingIP metadataReserved    `json:"floating_ip"`
+	ReservedIP metadataReserved    `json:"reserved_ip"`
+	DNS        map[string][]string `json:"dns"`
+	Tags       []string            `json:"tags"`
+	Features   map[string]bool     `json:"features"`
+}
+
+// metadataReserved tells of the reserved address of each family.
+type metadataReserved struct {
+	IPv4 *metadataActive `json:"ipv4,omitempty"`
+	IPv6 *metadataActive `json:"ipv6,omitempty"`
+}
+
+type metadataActive struct {
+	Active    bool   `json:"active"`
+	IPAddress string `json:"ip_address,omitempty"`
 }
 
 type metadataInterfaces struct {
@@ -193,8 +225,11 @@ type metadataInterfaces struct {
 type metadataInterface struct {
 	IPv4 *metadataV4 `json:"ipv4,omitempty"`
 	IPv6 *metadataV6 `json:"ipv6,omitempty"`
-	MAC  string      `json:"mac"`
-	Type string      `json:"type"`
+	// AnchorIPv4 is the address of the public interface to which traffic for a
+	// reserved one comes.
+	AnchorIPv4 *metadataV4 `json:"anchor_ipv4,omitempty"`
+	MAC        string      `json:"mac"`
+	Type       string      `json:"type"`
 }
 
 type metadataV4 struct {
@@ -209,14 +244,31 @@ type metadataV6 struct {
 	Gateway   string `json:"gateway"`
 }
 
+// describe is a droplet's document, with the reserved addresses that it has.
+func (s *Simulator) describe(d *droplet, now time.Time) metadataDocument {
+	doc := d.metadata(now)
+	v4, v6 := &metadataActive{}, &metadataActive{}
+	if t, _, err := s.teamOfDroplet(d.ID); err == nil {
+		for r := range t.reservedIPs.all() {
+			switch {
+			case r.dropletID != d.ID:
+			case r.v6():
+				*v6 = metadataActive{true, r.ip}
+			default:
+				*v4 = metadataActive{true, r.ip}
+			}
+		}
+	}
+	doc.FloatingIP, doc.ReservedIP = metadataReserved{IPv4: v4}, metadataReserved{v4, v6}
+	return doc
+}
+
+// metadata is everything that the droplet itself knows.
 func (d *droplet) metadata(now time.Time) metadataDocument {
-	inactive := map[string]bool{"active": false}
 	doc := metadataDocument{
 		DropletID: d.ID, Hostname: d.hostname, UserData: d.userData, PublicKeys: append([]string{}, d.keys...), Region: d.Region.Slug,
-		FloatingIP: map[string]map[string]bool{"ipv4": inactive},
-		ReservedIP: map[string]map[string]bool{"ipv4": inactive, "ipv6": inactive},
-		DNS:        map[string][]string{"nameservers": nameservers},
-		Features:   map[string]bool{"dhcp_enabled": false},
+		DNS:      map[string][]string{"nameservers": nameservers},
+		Features: map[string]bool{"dhcp_enabled": false},
 	}
 	if len(d.Tags) > 0 {
 		doc.Tags = d.Tags
@@ -227,6 +279,8 @@ func (d *droplet) metadata(now time.Time) metadataDocument {
 		at := public
 		if n.Type == "private" {
 			at = private
+		} else {
+			public.AnchorIPv4 = d.anchor()
 		}
 		at.IPv4 = &metadataV4{n.IPAddress, n.Netmask, n.Gateway}
 	}
@@ -240,6 +294,12 @@ func (d *droplet) metadata(now time.Time) metadataDocument {
 		doc.Interfaces.Public = []metadataInterface{*public}
 	}
 	return doc
+}
+
+// anchor is an address that follows from the droplet's id, in a range that no
+// VPC is given.
+func (d *droplet) anchor() *metadataV4 {
+	return &metadataV4{fmt.Sprintf("10.96.%d.%d", byte(d.ID>>8), byte(d.ID)), "255.255.0.0", "10.96.0.1"}
 }
 
 // interfaceOf makes an interface with a hardware address that follows from the

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/digitalocean/godo"
 	"github.com/google/go-cmp/cmp"
 
 	"digitalocean-cloud-controller-manager/simulator"
@@ -28,7 +29,7 @@ func TestMetadataAsText(t *testing.T) {
 		"/dns/nameservers":                   "67.207.67.2\n67.207.67.3\n",
 		"/interfaces/":                       "private/\npublic/\n",
 		"/interfaces/public/":                "0/\n",
-		"/interfaces/public/0/":              "mac\ntype\nipv4/\nipv6/\n",
+		"/interfaces/public/0/":              "mac\ntype\nipv4/\nipv6/\nanchor_ipv4/\n",
 		"/interfaces/private/0/":             "mac\ntype\nipv4/\n",
 		"/reserved_ip/ipv4/active":           "false",
 		"/interfaces/private/0/type":         "private",
@@ -76,6 +77,45 @@ func TestMetadataAsJSON(t *testing.T) {
 		"features":    map[string]any{"dhcp_enabled": false},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("document (-want +got):\n%s", diff)
+	}
+}
+
+func TestMetadataTellsReservedAddresses(t *testing.T) {
+	w := newWorld(t)
+	d := w.AddDroplet(simulator.DropletSpec{IPv6: true})
+	read := func(path string) string { return w.doAs("", "GET", "/metadata/v1/"+path, "").body }
+	for _, path := range []string{"reserved_ip/ipv4/ip_address", "reserved_ip/ipv6/ip_address"} {
+		if got := read(path); got != "not found" {
+			t.Errorf("%s before: %s", path, got)
+		}
+	}
+	v4, _, err := w.client.ReservedIPs.Create(t.Context(), &godo.ReservedIPCreateRequest{DropletID: d.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v6, _, err := w.client.ReservedIPV6s.Create(t.Context(), &godo.ReservedIPV6CreateRequest{Region: "nyc3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.client.ReservedIPV6Actions.Assign(t.Context(), v6.IP, d.ID); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"reserved_ip/ipv4/active": "true", "reserved_ip/ipv4/ip_address": v4.IP, "reserved_ip/": "ipv4/\nipv6/\n",
+		"floating_ip/ipv4/active": "true", "floating_ip/ipv4/ip_address": v4.IP,
+		"reserved_ip/ipv6/active": "true", "reserved_ip/ipv6/ip_address": v6.IP,
+	} {
+		if got := read(path); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	var doc struct {
+		ReservedIP map[string]map[string]any `json:"reserved_ip"`
+	}
+	w.doAs("", "GET", "/metadata/v1.json", "").decode(t, &doc)
+	want := map[string]map[string]any{"ipv4": {"active": true, "ip_address": v4.IP}, "ipv6": {"active": true, "ip_address": v6.IP}}
+	if diff := cmp.Diff(want, doc.ReservedIP); diff != "" {
 		t.Errorf("document (-want +got):\n%s", diff)
 	}
 }

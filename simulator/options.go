@@ -53,6 +53,12 @@ func WithDropletActivation(d time.Duration) Option {
 	return func(c *config) { c.settings.DropletActivation = d }
 }
 
+// WithPublicAddressDelay sets how long a droplet made through the API is active
+// before its public addresses are shown. Default 0.
+func WithPublicAddressDelay(d time.Duration) Option {
+	return func(c *config) { c.settings.PublicAddressDelay = d }
+}
+
 // WithActionDuration sets how long a droplet action is in progress. Default 0:
 // it has completed when it is next read.
 func WithActionDuration(d time.Duration) Option {
@@ -133,6 +139,13 @@ func WithRateLimit(perHour, perMinute int) Option {
 // Public reports disagree whether the API shows them.
 func WithHiddenLoadBalancerTags() Option {
 	return func(c *config) { c.settings.HideLoadBalancerTags = true }
+}
+
+// WithZeroPortsRefused refuses firewall rules that are sent with the ports "0",
+// which is how every port is read back. Reports of the API disagree; by default
+// they are accepted.
+func WithZeroPortsRefused() Option {
+	return func(c *config) { c.settings.RefuseZeroPorts = true }
 }
 
 // WithClock sets the time that everything but delays goes by. Default: the

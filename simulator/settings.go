@@ -13,6 +13,7 @@ import (
 type Settings struct {
 	LoadBalancerActivation  time.Duration
 	DropletActivation       time.Duration
+	PublicAddressDelay      time.Duration
 	ActionDuration          time.Duration
 	BusyWindow              time.Duration
 	FirewallActivation      time.Duration
@@ -27,6 +28,7 @@ type Settings struct {
 	// RejectTokens answers every token with 401.
 	RejectTokens         bool
 	HideLoadBalancerTags bool
+	RefuseZeroPorts      bool
 	// AccountStatus is active, warning or locked; a locked account only reads.
 	AccountStatus string
 	// Limits are how many objects of a kind a team may have.
@@ -56,6 +58,7 @@ type SettingsPatch struct {
 	ListLag                 map[string]Duration `json:"list_lag,omitempty"`
 	LoadBalancerActivation  *Duration           `json:"load_balancer_activation,omitempty"`
 	DropletActivation       *Duration           `json:"droplet_activation,omitempty"`
+	PublicAddressDelay      *Duration           `json:"public_address_delay,omitempty"`
 	ActionDuration          *Duration           `json:"action_duration,omitempty"`
 	BusyWindow              *Duration           `json:"busy_window,omitempty"`
 	CertificateVerification *Duration           `json:"certificate_verification,omitempty"`
@@ -67,6 +70,7 @@ type SettingsPatch struct {
 	RateLimitPerMinute      *int                `json:"rate_limit_per_minute,omitempty"`
 	RejectTokens            *bool               `json:"reject_tokens,omitempty"`
 	HideLoadBalancerTags    *bool               `json:"hide_load_balancer_tags,omitempty"`
+	RefuseZeroPorts         *bool               `json:"refuse_zero_ports,omitempty"`
 	AccountStatus           *string             `json:"account_status,omitempty"`
 	Limits                  *LimitsPatch        `json:"limits,omitempty"`
 	ActivationReads         *int                `json:"activation_reads,omitempty"`
@@ -134,6 +138,7 @@ func (c *Settings) patch(p SettingsPatch) {
 	c.patchListLag(p.ListLag)
 	setDuration(&c.LoadBalancerActivation, p.LoadBalancerActivation)
 	setDuration(&c.DropletActivation, p.DropletActivation)
+	setDuration(&c.PublicAddressDelay, p.PublicAddressDelay)
 	setDuration(&c.ActionDuration, p.ActionDuration)
 	setDuration(&c.BusyWindow, p.BusyWindow)
 	setDuration(&c.FirewallActivation, p.FirewallActivation)
@@ -145,6 +150,7 @@ func (c *Settings) patch(p SettingsPatch) {
 	set(&c.RateLimitPerMinute, p.RateLimitPerMinute)
 	set(&c.RejectTokens, p.RejectTokens)
 	set(&c.HideLoadBalancerTags, p.HideLoadBalancerTags)
+	set(&c.RefuseZeroPorts, p.RefuseZeroPorts)
 	set(&c.AccountStatus, p.AccountStatus)
 	c.Limits.patch(p.Limits)
 	set(&c.ActivationReads, p.ActivationReads)
@@ -196,6 +202,7 @@ func (c Settings) asPatch() SettingsPatch {
 		ListLag:                 lags,
 		LoadBalancerActivation:  duration(c.LoadBalancerActivation),
 		DropletActivation:       duration(c.DropletActivation),
+		PublicAddressDelay:      duration(c.PublicAddressDelay),
 		ActionDuration:          duration(c.ActionDuration),
 		BusyWindow:              duration(c.BusyWindow),
 		CertificateVerification: duration(c.CertificateVerification),
@@ -207,6 +214,7 @@ func (c Settings) asPatch() SettingsPatch {
 		RateLimitPerMinute:      &c.RateLimitPerMinute,
 		RejectTokens:            &c.RejectTokens,
 		HideLoadBalancerTags:    &c.HideLoadBalancerTags,
+		RefuseZeroPorts:         &c.RefuseZeroPorts,
 		AccountStatus:           &c.AccountStatus,
 		Limits:                  c.Limits.asPatch(),
 		ActivationReads:         &c.ActivationReads,

@@ -69,6 +69,7 @@ type dropletSnapshot struct {
 	Region   string        `json:"region"`
 	Image    string        `json:"image"`
 	ActiveAt time.Time     `json:"active_at,omitzero"`
+	PublicAt time.Time     `json:"public_at,omitzero"`
 	Pending  bool          `json:"pending,omitempty"`
 	Hostname string        `json:"hostname"`
 	UserData string        `json:"user_data,omitempty"`
@@ -257,7 +258,7 @@ func (t *team) save(running map[*action]bool) teamSnapshot {
 func (d *droplet) save() dropletSnapshot {
 	saved := dropletSnapshot{
 		Droplet: d.Droplet, Region: d.Region.Slug, Image: *d.Image.Slug,
-		ActiveAt: d.activeAt, Pending: d.pending, Hostname: d.hostname, UserData: d.userData, Keys: d.keys, Backup: d.backup, GPU: d.gpu, Project: d.project, Reads: d.reads,
+		ActiveAt: d.activeAt, PublicAt: d.publicAt, Pending: d.pending, Hostname: d.hostname, UserData: d.userData, Keys: d.keys, Backup: d.backup, GPU: d.gpu, Project: d.project, Reads: d.reads,
 	}
 	saved.Droplet.Region, saved.Droplet.Image, saved.Droplet.Size = nil, nil, nil
 	return saved

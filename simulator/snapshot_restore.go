@@ -145,7 +145,7 @@ func (s *Simulator) restoreTeam(saved teamSnapshot) {
 
 func (s *Simulator) restoreDroplet(t *team, saved dropletSnapshot) {
 	d := &droplet{
-		Droplet: saved.Droplet, activeAt: saved.ActiveAt, pending: saved.Pending,
+		Droplet: saved.Droplet, activeAt: saved.ActiveAt, publicAt: saved.PublicAt, pending: saved.Pending,
 		hostname: saved.Hostname, userData: saved.UserData, keys: saved.Keys, backup: saved.Backup, gpu: saved.GPU, project: saved.Project, reads: saved.Reads,
 	}
 	d.Region, d.Image = s.catalog.regionFor(saved.Region), s.catalog.imageFor(saved.Image)

@@ -42,6 +42,7 @@ type lifeCycle struct {
 var lifeCycles = []lifeCycle{
 	{"load-balancer-activation", 60 * time.Second, "how long a load balancer is new before it is active", simulator.WithLoadBalancerActivation},
 	{"droplet-activation", 20 * time.Second, "how long a droplet made through the API is new before it is active", simulator.WithDropletActivation},
+	{"public-address-delay", 0, "how long a droplet made through the API is active before its public addresses are shown", simulator.WithPublicAddressDelay},
 	{"action-duration", 5 * time.Second, "how long a droplet, volume or reserved IP action is in progress", simulator.WithActionDuration},
 	{"firewall-activation", 2 * time.Second, "how long a firewall is waiting after each write", simulator.WithFirewallActivation},
 	{"certificate-verification", 30 * time.Second, "how long a Let's Encrypt certificate is pending", simulator.WithCertificateVerification},
