@@ -2,7 +2,10 @@ package lint
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -20,12 +23,41 @@ type document struct {
 
 var separator = regexp.MustCompile(`^---\s*(#.*)?$`)
 
-// split cuts a file at the lines that separate documents. Each is parsed by
-// itself, so that a broken one doesn't hide the others.
+// split cuts a file where kubectl does. Each document is parsed by itself, so
+// that a broken one doesn't hide the others.
 func split(data []byte) []document {
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // as editors on Windows begin a file
-	documents := []document{{}}
-	line := 0
+	documents, rest := splitJSON(data)
+	return append(documents, splitYAML(data[rest:], bytes.Count(data[:rest], []byte("\n")))...)
+}
+
+// splitJSON cuts off the JSON objects with which a file begins, one after the
+// other, as kubectl and jq write them. What follows begins at the offset.
+func splitJSON(data []byte) (documents []document, offset int) {
+	for {
+		start := offset + len(data[offset:]) - len(bytes.TrimLeft(data[offset:], " \t\r\n"))
+		if start == len(data) || data[start] != '{' {
+			return documents, offset
+		}
+		decoder := json.NewDecoder(bytes.NewReader(data[start:]))
+		var object json.RawMessage
+		if decoder.Decode(&object) != nil {
+			return documents, offset // YAML may begin with a brace too
+		}
+		// Blanks keep the columns of what shares a line with the one before.
+		line := bytes.LastIndexByte(data[:start], '\n') + 1
+		documents = append(documents, document{
+			text:   append(bytes.Repeat([]byte(" "), start-line), object...),
+			before: bytes.Count(data[:start], []byte("\n")),
+		})
+		offset = start + int(decoder.InputOffset())
+	}
+}
+
+// splitYAML cuts at the lines that separate documents. line is the number of
+// lines in front.
+func splitYAML(data []byte, line int) []document {
+	documents := []document{{before: line}}
 	for text := range bytes.Lines(data) {
 		line++
 		if separator.Match(bytes.TrimRight(text, "\r\n")) {
@@ -72,15 +104,35 @@ func (d document) manifests() ([]manifest, error) {
 	if err := yaml.Unmarshal(d.text, &value); err != nil {
 		return nil, d.unreadable(err)
 	}
-	var root yamlv3.Node
-	if err := yamlv3.Unmarshal(d.text, &root); err != nil {
-		return nil, d.unreadable(err)
+	root, err := d.tree()
+	if err != nil {
+		return nil, err
 	}
 	var node *yamlv3.Node
 	if len(root.Content) > 0 {
 		node = root.Content[0]
 	}
 	return d.services(value, node, false), nil
+}
+
+// tree is the document as it is written, empty where there is none. A second one,
+// as after a line of "...", is an error: kubectl would leave it out silently.
+func (d document) tree() (yamlv3.Node, error) {
+	var root, second yamlv3.Node
+	decoder := yamlv3.NewDecoder(bytes.NewReader(d.text))
+	switch err := decoder.Decode(&root); {
+	case errors.Is(err, io.EOF):
+		return root, nil
+	case err != nil:
+		return root, d.unreadable(err)
+	}
+	switch err := decoder.Decode(&second); {
+	case errors.Is(err, io.EOF):
+		return root, nil
+	case err != nil:
+		return root, d.unreadable(err)
+	}
+	return root, fmt.Errorf("%d: another document begins, which kubectl does not see: separate documents by a line of --- alone, in UTF-8", d.before+second.Line)
 }
 
 // services gathers the Services of an object that is one, or a list of objects.

@@ -176,6 +176,52 @@ func TestACompleteServiceIsClean(t *testing.T) {
 	}
 }
 
+func TestNoServiceOfAFileIsOverlooked(t *testing.T) {
+	const service = `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web","annotations":{"service.beta.kubernetes.io/do-loadbalancer-size-unit":"x"}},"spec":{"type":"LoadBalancer","ports":[{"port":80}]}}`
+	const second = `"metadata"` // begins the second line of a wrapped Service
+	wrapped := strings.Replace(service, second, "\n"+second, 1)
+	column := strings.Index(service, `"service.beta`) + 1
+	wrappedColumn := column - strings.Index(service, second)
+	for name, test := range map[string]struct {
+		text   string
+		places [][2]int
+		fails  string
+	}{
+		"JSON objects in lines":       {service + "\n" + service + "\n", [][2]int{{1, column}, {2, column}}, ""},
+		"JSON objects in one line":    {service + service, [][2]int{{1, column}, {1, column + len(service)}}, ""},
+		"JSON objects over lines":     {"\n" + wrapped + "\n\n" + wrapped, [][2]int{{3, wrappedColumn}, {6, wrappedColumn}}, ""},
+		"JSON with a byte order mark": {"\ufeff" + service + "\r\n" + service, [][2]int{{1, column}, {2, column}}, ""},
+		"JSON before YAML":            {service + "\n---\n# more\n" + service, [][2]int{{1, column}, {4, column}}, ""},
+		"YAML that begins like JSON":  {"{apiVersion: v1}\n---\n" + service, [][2]int{{3, column}}, ""},
+		"the end of a document":       {"a: b\n...\n" + service, nil, "f.yaml:2: is not YAML: "},
+		"an end with nothing behind":  {"# first\n" + service + "\n...\n# no more\n", [][2]int{{2, column}}, ""},
+		"a separator with content":    {"a: b\n--- " + service, nil, "f.yaml:2: another document begins"},
+		"nothing but a comment":       {"# nothing\n---\n# nothing\n", nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			report, err := Check("f.yaml", []byte(test.text), alone)
+			if (err == nil) != (test.fails == "") || err != nil && !strings.Contains(err.Error(), test.fails) {
+				t.Errorf("error %v, want %q", err, test.fails)
+			}
+			var places [][2]int
+			for _, f := range report.Findings {
+				places = append(places, [2]int{f.Line, f.Column})
+			}
+			if diff := cmp.Diff(test.places, places); diff != "" {
+				t.Errorf("places (-want +got): %s", diff)
+			}
+		})
+	}
+}
+
+func TestFilesOfWindowsHaveURIs(t *testing.T) {
+	for name, want := range map[string]string{"C:/a b/x.yaml": "file:///C:/a%20b/x.yaml", "//server/share/x.yaml": "file:////server/share/x.yaml"} {
+		if got := reference(name, true); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}
+
 func TestFilesHaveURIs(t *testing.T) {
 	for file, want := range map[string]string{"a/b c.yaml": "a/b%20c.yaml", "/tmp/x.yaml": "file:///tmp/x.yaml", "stdin": "stdin"} {
 		if got := uriOf(file); got != want {

@@ -113,9 +113,16 @@ func ruleOf(field string) sarifRule {
 // uriOf is a file's name as a reference; a relative one stays relative, as to the
 // root of a checkout.
 func uriOf(file string) string {
-	u := url.URL{Path: filepath.ToSlash(file)}
-	if filepath.IsAbs(file) {
+	return reference(filepath.ToSlash(file), filepath.IsAbs(file))
+}
+
+// reference takes a name with slashes, also "C:/x.yaml", whose drive would else
+// be taken for a host.
+func reference(name string, absolute bool) string {
+	u := url.URL{Path: name}
+	if absolute {
 		u.Scheme = "file"
+		u.Path = "/" + strings.TrimPrefix(name, "/")
 	}
 	return u.String()
 }
