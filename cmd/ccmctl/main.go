@@ -13,7 +13,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
 
 	"digitalocean-cloud-controller-manager/internal/version"
 )
@@ -31,6 +33,8 @@ func main() {
 	// cleaning up takes seconds, and an impatient one must not cut it short.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	// What libraries log is for servers; what people need to know is printed.
+	ctx = klog.NewContext(ctx, logr.Discard())
 	root := newCommand()
 	if strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == plugin {
 		asPlugin(root)

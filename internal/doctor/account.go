@@ -14,36 +14,44 @@ import (
 	"digitalocean-cloud-controller-manager/internal/providerid"
 )
 
-// checkReads tells of what can't be read. A token that is refused altogether is
-// told once.
+// checkReads tells of what can't be read. What has one cause, as an API that is
+// away, is told once.
 func checkReads(f *Facts) []Finding {
-	var findings []Finding
+	var causes []Finding
+	unread := map[Finding][]string{}
 	for _, r := range f.Reads {
 		if r.Err == nil {
 			continue
 		}
-		if r.Scope == "" {
-			findings = append(findings, Finding{Severity: Error, Object: "Kubernetes", Message: fmt.Sprintf("%s can't be read: %v", r.What, r.Err), Cure: "Use a kubeconfig of somebody who may; what depends on it was not looked at."})
-			continue
+		cause := judgeRead(r)
+		if !slices.Contains(causes, cause) {
+			causes = append(causes, cause)
 		}
-		found := judgeRead(r)
-		if !slices.Contains(findings, found) {
-			findings = append(findings, found)
-		}
+		unread[cause] = append(unread[cause], r.What)
+	}
+	findings := make([]Finding, len(causes))
+	for i, cause := range causes {
+		findings[i] = cause
+		findings[i].Message = fmt.Sprintf("%s can't be read: %s", strings.Join(unread[cause], ", "), cause.Message)
 	}
 	return findings
 }
 
-// judgeRead tells what the API's answer says of the token.
+// judgeRead tells why something can't be read, and what to do; what that is, is
+// left out.
 func judgeRead(r Read) Finding {
-	found := Finding{Severity: Error, Object: "API token", Message: fmt.Sprintf("%s can't be read: %s", r.What, doapi.Message(r.Err))}
+	if r.Scope == "" {
+		return Finding{Severity: Error, Object: "Kubernetes", Message: r.Err.Error(), Cure: "Use a kubeconfig of somebody who may; what depends on it was not looked at."}
+	}
+	found := Finding{Severity: Error, Object: "API token", Message: doapi.Message(r.Err)}
 	status := 0
 	if response, ok := errors.AsType[*godo.ErrorResponse](r.Err); ok && response.Response != nil {
 		status = response.Response.StatusCode
 	}
 	switch {
-	case status == http.StatusUnauthorized:
-		found.Message = "DigitalOcean refuses it"
+	// After the first such answer the client asks no more.
+	case status == http.StatusUnauthorized, errors.Is(r.Err, doapi.ErrUnauthorized):
+		found.Message = "DigitalOcean refuses the token (401)."
 		found.Cure = "Make another token and put it into " + config.EnvToken + ", of the manager too: it is wrong, expired or was revoked."
 	case status == http.StatusForbidden:
 		found.Cure = "Give the token the scope " + r.Scope + "."

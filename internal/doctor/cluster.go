@@ -132,13 +132,24 @@ func checkBackends(f *Facts) []Finding {
 		if lb == nil || lb.IP == "" || len(lb.DropletIDs) > 0 {
 			continue
 		}
-		why, cure := noteOf(e, events.NoEligibleBackends), "Mend what keeps the Nodes out."
+		why, cure := noteOf(e, events.NoEligibleBackends), admitCure(f.Nodes)
 		if why == "" {
-			why, cure = "No droplet is in it, though Nodes could be: no manager has put them in.", "Look whether the manager runs, and at the events of the Service."
+			why, cure = "No droplet is in it, though Nodes could be: no manager has put them in yet.", "Look whether the manager runs, and at the events of the Service."
 		}
 		found = append(found, Finding{Severity: Error, Object: "Service " + e.Service, Message: fmt.Sprintf("Load balancer %s has the address %s and no backends. %s", lb.Name, lb.IP, why), Cure: cure})
 	}
 	return found
+}
+
+// admitCure is how Nodes become backends. A control plane's Nodes have the label
+// from kubeadm, also where there are no others.
+func admitCure(nodes []v1.Node) string {
+	for _, node := range nodes {
+		if _, excluded := node.Labels[v1.LabelNodeExcludeBalancers]; excluded {
+			return "Take the label away from Nodes that are to serve: kubectl label node " + node.Name + " " + v1.LabelNodeExcludeBalancers + "-"
+		}
+	}
+	return "Mend what keeps the Nodes out; the other findings here tell more of them."
 }
 
 func noteOf(e preview.Entry, reason events.Reason) string {

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -102,8 +103,14 @@ func TestEachTroubleIsFoundWithItsCure(t *testing.T) {
 		want []string
 	}{
 		"token refused": {func(f *Facts) {
-			f.Reads = append(f.Reads, Read{"The account", "account:read", status(401)}, Read{"Tags", "tag:read", status(401)})
-		}, "refuses", []string{"access error API token"}},
+			f.Reads = append(f.Reads, Read{"The account", "account:read", status(401)}, Read{"Tags", "tag:read", fmt.Errorf("not asked: %w", doapi.ErrUnauthorized)})
+		}, "The account, Tags can't be read: DigitalOcean refuses the token (401).", []string{"access error API token"}},
+		"API away altogether": {func(f *Facts) {
+			f.Reads = append(f.Reads, Read{"The account", "account:read", status(503)}, Read{"Tags", "tag:read", status(503)})
+		}, "The account, Tags can't be read: answer", []string{"access error DigitalOcean's API"}},
+		"scopes missing": {func(f *Facts) {
+			f.Reads = append(f.Reads, Read{"Regions", "regions:read", status(403)}, Read{"Tags", "tag:read", status(403)})
+		}, "regions:read", []string{"access error API token", "access error API token"}},
 		"scope missing":     {func(f *Facts) { f.Reads = append(f.Reads, Read{"Tags", "tag:read", status(403)}) }, "Tags can't be read", []string{"access error API token"}},
 		"API away":          {func(f *Facts) { f.Reads = append(f.Reads, Read{"Tags", "tag:read", status(503)}) }, "Tags", []string{"access error DigitalOcean's API"}},
 		"no right in kube":  {func(f *Facts) { f.Reads = append(f.Reads, Read{"Deployments", "", errors.New("forbidden")}) }, "forbidden", []string{"access error Kubernetes"}},
@@ -154,6 +161,11 @@ func TestEachTroubleIsFoundWithItsCure(t *testing.T) {
 			f.Entries[0].LoadBalancer.DropletIDs = nil
 			f.Entries[0].Notes = []preview.Note{{Reason: "NoEligibleBackends", Message: "all Nodes are excluded."}}
 		}, "has the address 192.0.2.1 and no backends. all Nodes are excluded.", []string{"backends error Service shop/web"}},
+		"all Nodes excluded": {func(f *Facts) {
+			f.Entries[0].LoadBalancer.DropletIDs = nil
+			f.Entries[0].Notes = []preview.Note{{Reason: "NoEligibleBackends", Message: "none of 1 Nodes qualifies."}}
+			f.Nodes[0].Labels = map[string]string{v1.LabelNodeExcludeBalancers: ""}
+		}, "kubectl label node w1 node.kubernetes.io/exclude-from-external-load-balancers-", []string{"backends error Service shop/web"}},
 		"backends never put in": {func(f *Facts) { f.Entries[0].LoadBalancer.DropletIDs = nil }, "no manager has put them in", []string{"backends error Service shop/web"}},
 		"firewall twice":        {func(f *Facts) { f.Firewalls[1] = f.Firewalls[0] }, "2 firewalls", []string{"firewall error firewall fw"}},
 		"firewall of another":   {func(f *Facts) { f.Firewalls[0].Tags = []string{"other"} }, "may be another cluster's", []string{"firewall warning firewall fw"}},

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/digitalocean/godo"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -14,6 +15,7 @@ import (
 	"digitalocean-cloud-controller-manager/internal/config"
 	"digitalocean-cloud-controller-manager/internal/doapi"
 	"digitalocean-cloud-controller-manager/internal/preview"
+	"digitalocean-cloud-controller-manager/internal/providerid"
 )
 
 // Names of reads that checks depend on.
@@ -42,6 +44,7 @@ func Gather(ctx context.Context, o Options) *Facts {
 	g.cluster(ctx, o)
 	g.webhooks(ctx, o.Kube)
 	g.foretell(ctx, o)
+	g.unlisted(ctx, o)
 	f.Quota = o.Client.Quota()
 	return f
 }
@@ -60,8 +63,7 @@ func (g gatherer) account(ctx context.Context, o Options) {
 	g.try("The account", "account:read", err)
 	g.Regions, err = doapi.ListAll(ctx, c.Regions.List, func(r godo.Region) string { return r.Slug })
 	g.try("Regions", "regions:read", err)
-	g.Droplets, err = doapi.ListAll(ctx, c.Droplets.List, func(d godo.Droplet) string { return fmt.Sprint(d.ID) })
-	g.try(readDroplets, "droplet:read", err)
+	g.droplets(ctx, c)
 	one := &godo.ListOptions{PerPage: 1}
 	_, _, err = c.LoadBalancers.List(ctx, one)
 	g.try("Load balancers", "load_balancer:read", err)
@@ -80,6 +82,48 @@ func (g gatherer) account(ctx context.Context, o Options) {
 	if o.Settings.Firewall != nil {
 		g.Firewalls, err = doapi.ListAll(ctx, c.Firewalls.List, func(fw godo.Firewall) string { return fw.ID })
 		g.try("Firewalls", "firewall:read", err)
+	}
+}
+
+// droplets lists them all: the plain list leaves those with GPUs out.
+func (g gatherer) droplets(ctx context.Context, c *doapi.Client) {
+	id := func(d godo.Droplet) string { return fmt.Sprint(d.ID) }
+	plain, err := doapi.ListAll(ctx, c.Droplets.List, id)
+	var gpus []godo.Droplet
+	if err == nil {
+		gpus, err = doapi.ListAll(ctx, c.Droplets.ListWithGPUs, id)
+	}
+	if g.try(readDroplets, "droplet:read", err) {
+		g.Droplets = append(plain, gpus...)
+	}
+}
+
+// mostUnlisted bounds the droplets that are asked for one by one. More than so
+// many are missing because of the token rather than of a list that is late.
+const mostUnlisted = 10
+
+// unlisted asks for the droplets of Nodes that no list has: that something isn't
+// in a list doesn't prove that it is gone.
+func (g gatherer) unlisted(ctx context.Context, o Options) {
+	if !g.read(readDroplets) {
+		return
+	}
+	asked := 0
+	for _, node := range g.Nodes {
+		id, err := providerid.Parse(node.Spec.ProviderID)
+		if err != nil || slices.ContainsFunc(g.Droplets, func(d godo.Droplet) bool { return d.ID == id }) {
+			continue
+		}
+		if asked++; asked > mostUnlisted {
+			return
+		}
+		d, _, err := o.Client.Droplets.Get(ctx, id)
+		switch {
+		case err == nil:
+			g.Droplets = append(g.Droplets, *d)
+		case !doapi.IsNotFound(err):
+			g.try(fmt.Sprintf("Droplet %d", id), "droplet:read", err)
+		}
 	}
 }
 
@@ -126,12 +170,12 @@ func (g gatherer) endpoints(ctx context.Context, kube kubernetes.Interface, name
 	if !g.try("The webhook's Service", "", err) {
 		return
 	}
-	slices, err := kube.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + name})
+	all, err := kube.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + name})
 	if !g.try("The endpoints of the webhook's Service", "", err) {
 		return
 	}
 	ready := 0
-	for _, s := range slices.Items {
+	for _, s := range all.Items {
 		for _, e := range s.Endpoints {
 			if e.Conditions.Ready == nil || *e.Conditions.Ready {
 				ready++

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
@@ -22,8 +23,15 @@ import (
 // has the scopes.
 func gather(t *testing.T, scopes ...string) (*Facts, *simulator.Simulator, *fake.Clientset) {
 	t.Helper()
+	return gatherFrom(t, nil, nil, scopes...)
+}
+
+// gatherFrom does so from a simulator with more options, and with a Node for each
+// of the droplets that are added too.
+func gatherFrom(t *testing.T, options []simulator.Option, more []simulator.DropletSpec, scopes ...string) (*Facts, *simulator.Simulator, *fake.Clientset) {
+	t.Helper()
 	const token = "dop_v1_0123456789abcdef"
-	sim := simulator.New(simulator.WithToken(token, "team", scopes...))
+	sim := simulator.New(append(options, simulator.WithToken(token, "team", scopes...))...)
 	d := sim.AddDroplet(simulator.DropletSpec{Name: "w", Team: "team"})
 	settings, err := config.Read(func(name string) (string, bool) {
 		value, ok := map[string]string{
@@ -46,6 +54,14 @@ func gather(t *testing.T, scopes ...string) (*Facts, *simulator.Simulator, *fake
 			Spec:       v1.ServiceSpec{Type: v1.ServiceTypeLoadBalancer, Ports: []v1.ServicePort{{Port: 80, NodePort: 30080, Protocol: v1.ProtocolTCP}}},
 		},
 	)
+	for _, spec := range more {
+		spec.Team = "team"
+		added := sim.AddDroplet(spec)
+		node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: added.Name}, Spec: v1.NodeSpec{ProviderID: fmt.Sprintf("digitalocean://%d", added.ID)}}
+		if err := kube.Tracker().Add(node); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return Gather(t.Context(), Options{Settings: settings, Client: client, Kube: kube, Clock: clock.RealClock{}}), sim, kube
 }
 
@@ -71,6 +87,41 @@ func TestGatheringOnlyReads(t *testing.T) {
 	}
 	want := []string{"vpc error DO_CLUSTER_VPC_ID", "manager error cloud-controller-manager"}
 	if diff := cmp.Diff(want, brief(Examine(f))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDropletsThatThePlainListLacksAreFound(t *testing.T) {
+	for name, tc := range map[string]struct {
+		options []simulator.Option
+		spec    simulator.DropletSpec
+	}{
+		"with a GPU":         {nil, simulator.DropletSpec{Name: "g", GPU: true}},
+		"late in every list": {[]simulator.Option{simulator.WithListLag(time.Hour, "/v2/droplets")}, simulator.DropletSpec{Name: "late"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, _, _ := gatherFrom(t, tc.options, []simulator.DropletSpec{tc.spec})
+			for _, found := range Examine(f) {
+				if found.Check == "droplets" || found.Check == "access" {
+					t.Errorf("%+v", found)
+				}
+			}
+			if len(f.Droplets) != 2 || len(f.Nodes) != 2 {
+				t.Errorf("%d droplets of %d Nodes", len(f.Droplets), len(f.Nodes))
+			}
+		})
+	}
+}
+
+func TestARefusedTokenIsToldOnce(t *testing.T) {
+	f, _, _ := gatherFrom(t, []simulator.Option{simulator.WithFault(simulator.Fault{Status: http.StatusUnauthorized})}, nil)
+	var found []string
+	for _, one := range Examine(f) {
+		if one.Check == "access" {
+			found = append(found, one.Object)
+		}
+	}
+	if diff := cmp.Diff([]string{"API token"}, found); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"maps"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -25,6 +26,12 @@ In another terminal:
   # Its load balancer goes with it:
   kubectl delete service {{.Service}}
 
+What the manager would do, and what is wrong, with the settings that it has here:
+
+  export {{.Settings}}
+  {{.Program}} plan
+  {{.Program}} doctor
+
 DigitalOcean is at {{.API}}.
 
 Console  {{.API}}/
@@ -47,8 +54,10 @@ Ctrl-C stops everything and removes the files.
 
 type helpData struct {
 	Kubeconfig, KubectlDir, Service, API, Control, Token, Log string
-	Stop, Delete                                              int
-	StopNode, DeleteNode                                      string
+	// Settings are variables of the environment, Program is ccmctl's path.
+	Settings, Program    string
+	Stop, Delete         int
+	StopNode, DeleteNode string
 }
 
 func (s *session) help() string {
@@ -57,12 +66,22 @@ func (s *session) help() string {
 	data := helpData{
 		Kubeconfig: s.kubeconfig, Service: exampleService, Log: s.log, Token: token,
 		API: s.api.URL(), Control: s.api.URL() + simulator.ControlPath,
+		Settings: strings.Join(s.settings, " "), Program: ownPath(),
 		Stop: first, StopNode: s.nodes[first], Delete: last, DeleteNode: s.nodes[last],
 	}
 	if _, err := exec.LookPath("kubectl"); err != nil {
 		data.KubectlDir = s.o.Assets.Dir
 	}
 	return data.text()
+}
+
+// ownPath is this program's, as nothing says that it is on PATH.
+func ownPath() string {
+	path, err := os.Executable()
+	if err != nil {
+		return "ccmctl"
+	}
+	return path
 }
 
 func (d helpData) text() string {

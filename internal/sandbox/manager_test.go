@@ -153,9 +153,11 @@ func TestHelpNamesWhatThereIs(t *testing.T) {
 		Kubeconfig: "/t/kubeconfig", KubectlDir: "/c/bin", Service: "example", API: "http://127.0.0.1:9",
 		Control: "http://127.0.0.1:9/_simulator/", Token: "sandbox", Log: "/t/manager.log",
 		Stop: 1, Delete: 3, StopNode: "node-1", DeleteNode: "node-3",
+		Settings: "REGION=nyc3 DO_CLUSTER_ID=c", Program: "/b/ccmctl",
 	}.text()
 	for _, want := range []string{
 		"\n  export KUBECONFIG=/t/kubeconfig\n  export PATH=\"$PATH:/c/bin\"\n",
+		"\n  export REGION=nyc3 DO_CLUSTER_ID=c\n  /b/ccmctl plan\n  /b/ccmctl doctor\n",
 		"\n  curl -X POST http://127.0.0.1:9/_simulator/droplets/1/stop\n",
 		"\n  curl -X DELETE http://127.0.0.1:9/_simulator/droplets/3\n",
 		"\n  curl http://127.0.0.1:9/_simulator/requests\n",

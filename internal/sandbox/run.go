@@ -109,6 +109,7 @@ type session struct {
 	kubeconfig string
 	nodes      map[int]string // names by droplet
 	manager    *Manager
+	settings   []string // the manager's, as NAME=VALUE
 	log        string
 }
 
@@ -209,10 +210,8 @@ func (s *session) startManager(ctx context.Context) error {
 		return fmt.Errorf("make the manager's log: %w", err)
 	}
 	defer func() { _ = log.Close() }() // the process has its own descriptor
-	s.manager, err = StartManager(ctx, ManagerOptions{
-		Binary: s.o.Manager, Kubeconfig: kubeconfig, Log: log,
-		Env: ManagerEnvironment(s.api.URL(), token, region, uuid.NewString()),
-	})
+	s.settings = ManagerEnvironment(s.api.URL(), token, region, uuid.NewString())
+	s.manager, err = StartManager(ctx, ManagerOptions{Binary: s.o.Manager, Kubeconfig: kubeconfig, Log: log, Env: s.settings})
 	if err != nil {
 		return err
 	}
