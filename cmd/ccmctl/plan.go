@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ type planFlags struct {
 	access
 	output   string
 	file     string
+	space    string
 	detailed bool
 }
 
@@ -52,6 +54,10 @@ The exit code is 0, or 1 for errors and refused Services. With
   ccmctl plan shop/web
   ccmctl plan
 
+  # As kubectl is asked: one, and all of a namespace.
+  ccmctl plan -n shop web
+  ccmctl plan -n shop
+
   # In a pipeline: 0 nothing, 1 error or refused, 2 changes.
   ccmctl plan --detailed-exitcode -o json -f service.yaml`,
 		Args: cobra.MaximumNArgs(1),
@@ -66,6 +72,7 @@ The exit code is 0, or 1 for errors and refused Services. With
 	}
 	f.flags(cmd)
 	cmd.Flags().StringVarP(&f.file, "filename", "f", "", "manifests of Services; - for standard input")
+	cmd.Flags().StringVarP(&f.space, "namespace", "n", "", "namespace of the NAME, of what in the FILE has none, or of all (default: the kubeconfig's for those two)")
 	cmd.Flags().BoolVar(&f.detailed, "detailed-exitcode", false, "exit with 2 where something would change")
 	outputFlag(cmd, &f.output)
 	return cmd
@@ -91,12 +98,16 @@ func (f *planFlags) run(cmd *cobra.Command, name string) error {
 	if f.file != "" && name != "" {
 		return errors.New("name a Service or a file with -f, not both")
 	}
+	if namespace, _, found := strings.Cut(name, "/"); found && f.space != "" && f.space != namespace {
+		return fmt.Errorf("--namespace is %s, and %s names another", f.space, name)
+	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), commandTimeout)
 	defer cancel()
 	w, err := f.connect()
 	if err != nil {
 		return err
 	}
+	w.namespace = cmp.Or(f.space, w.namespace)
 	cluster, err := w.cluster(ctx)
 	if err != nil {
 		return err
@@ -141,7 +152,7 @@ func (f *planFlags) services(in io.Reader, w *world, cluster *preview.Cluster, n
 		}
 		return []*v1.Service{svc}, nil
 	}
-	return allOf(cluster), nil
+	return slices.DeleteFunc(allOf(cluster), func(svc *v1.Service) bool { return f.space != "" && svc.Namespace != f.space }), nil
 }
 
 func allOf(cluster *preview.Cluster) []*v1.Service {

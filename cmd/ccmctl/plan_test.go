@@ -119,6 +119,10 @@ func TestPlanEndsLikeTerraform(t *testing.T) {
 		"refused":              {webService(map[string]string{"service.beta.kubernetes.io/do-loadbalancer-size-unit": "x"}), "", []string{"--detailed-exitcode"}, 1, "shop/web: refused\n"},
 		"a file":               {webService(nil), fmt.Sprintf(manifest, "2"), []string{"-f", "-", "--detailed-exitcode"}, 2, "+ size unit 2\n"},
 		"a file that is wrong": {webService(nil), fmt.Sprintf(manifest, "many"), []string{"-f", "-"}, 1, "must be a whole number"},
+		"of the namespace":     {webService(nil), "", []string{"-n", "shop", "web"}, 0, "shop/web: a load balancer will be created\n"},
+		"another namespace":    {webService(nil), "", []string{"-n", "other", "--detailed-exitcode"}, 0, "No changes."},
+		"all of one":           {webService(nil), "", []string{"-n", "shop", "--detailed-exitcode"}, 2, "Plan: 1 to create"},
+		"a file for one":       {webService(nil), fmt.Sprintf(manifest, "2"), []string{"-n", "other", "-f", "-"}, 0, "other/new: "},
 		"json":                 {webService(nil), "", []string{"-o", "json"}, 0, `"action": "create"`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -81,12 +82,26 @@ func TestAdmission(t *testing.T) {
 		}
 	})
 	t.Run("a dry run leaves no trace", func(t *testing.T) {
+		before := e.sim.Requests()
 		out, err := e.kubectl(serviceManifest("dry"), "apply", "--dry-run=server", "-f", "-")
 		if err != nil || !strings.Contains(out, "dry run") {
 			t.Errorf("%v\n%s", err, out)
 		}
 		if n := len(e.sim.LoadBalancers()); n != 0 {
 			t.Errorf("%d load balancers", n)
+		}
+		asked := e.sim.Requests()[len(before):]
+		if len(asked) == 0 {
+			t.Error("DigitalOcean wasn't asked")
+		}
+		for _, r := range asked {
+			if r.Method != http.MethodGet && !strings.Contains(string(r.Body), `"validate_only":true`) {
+				t.Errorf("%s %s %s", r.Method, r.Path, r.Body)
+			}
+		}
+		events, err := e.kube.CoreV1().Events("default").List(e.ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=dry"})
+		if err != nil || len(events.Items) > 0 {
+			t.Errorf("events %v, %v", events.Items, err)
 		}
 	})
 	t.Run("an old mistake blocks nothing", func(t *testing.T) { e.editOld(t) })
