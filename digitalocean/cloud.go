@@ -25,6 +25,7 @@ import (
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer/reconciler"
 	"digitalocean-cloud-controller-manager/internal/rehearsal"
+	"digitalocean-cloud-controller-manager/internal/rivals"
 	"digitalocean-cloud-controller-manager/internal/state"
 	"digitalocean-cloud-controller-manager/internal/targets"
 	"digitalocean-cloud-controller-manager/internal/version"
@@ -57,6 +58,8 @@ type Cloud struct {
 	holder   atomic.Pointer[string]
 	resigned atomic.Bool
 	gate     gate.Gate
+	// ledger knows this process's writes to Kubernetes; nil: nobody does.
+	ledger *rivals.Ledger
 
 	// What operators see.
 	begun    time.Time

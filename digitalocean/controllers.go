@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
@@ -18,6 +19,7 @@ import (
 	"digitalocean-cloud-controller-manager/internal/events"
 	"digitalocean-cloud-controller-manager/internal/firewall"
 	"digitalocean-cloud-controller-manager/internal/inventory"
+	"digitalocean-cloud-controller-manager/internal/rivals"
 	"digitalocean-cloud-controller-manager/internal/tagging"
 )
 
@@ -30,6 +32,7 @@ func Controllers() map[string]app.ControllerInitFuncConstructor {
 		firewall.ControllerName: (*Cloud).startFirewall,
 		tagging.Name:            (*Cloud).startTagging,
 		drift.Name:              (*Cloud).startDrift,
+		rivals.Name:             (*Cloud).startRivals,
 	} {
 		all[name] = app.ControllerInitFuncConstructor{
 			InitContext: app.ControllerInitContext{ClientName: name},
@@ -128,6 +131,24 @@ func (c *Cloud) startDrift(completed *cloudconfig.CompletedConfig) (runner, erro
 		options.LoadBalancers = c.balancers
 	}
 	return drift.New(options), nil
+}
+
+// startRivals looks for other managers, where this one works: one that only
+// observes is there beside another.
+func (c *Cloud) startRivals(*cloudconfig.CompletedConfig) (runner, error) {
+	if c.rehearsal != nil || c.ledger == nil {
+		return nil, nil
+	}
+	informers := c.shared.informers.Core().V1()
+	options := rivals.Options{
+		Ledger: c.ledger, Nodes: informers.Nodes().Lister(), Services: informers.Services().Lister(),
+		Leases: c.kube.client.CoordinationV1(), Lease: c.lease(), Recorder: c.shared.recorder,
+		Metrics: rivals.NewMetrics(c.registry.MustRegister), Clock: c.clock,
+	}
+	if c.election.name != leaseName || c.election.namespace != leaseNamespace {
+		options.Foreign = types.NamespacedName{Namespace: leaseNamespace, Name: leaseName}
+	}
+	return rivals.New(options), nil
 }
 
 // managesServices tells whether the framework's service controller runs.

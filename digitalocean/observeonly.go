@@ -11,6 +11,7 @@ import (
 
 	"digitalocean-cloud-controller-manager/internal/config"
 	"digitalocean-cloud-controller-manager/internal/rehearsal"
+	"digitalocean-cloud-controller-manager/internal/rivals"
 )
 
 // Prepare fits the framework's configuration to the provider, and must be called
@@ -20,6 +21,7 @@ import (
 func (c *Cloud) Prepare(completed *cloudconfig.CompletedConfig) error {
 	c.prepared = true
 	if c.rehearsal == nil {
+		c.noteWrites(completed)
 		if e := completed.ComponentConfig.Generic.LeaderElection; e.LeaderElect {
 			c.elect(election{e.ResourceNamespace, e.ResourceName, e.LeaseDuration.Duration, e.RenewDeadline.Duration}, completed.Kubeconfig)
 		}
@@ -36,6 +38,17 @@ func (c *Cloud) Prepare(completed *cloudconfig.CompletedConfig) error {
 	completed.Client = client
 	klog.Background().Info("Only observes: nothing is written to DigitalOcean or Kubernetes, and no lease is taken")
 	return nil
+}
+
+// noteWrites notes what this process writes to Kubernetes, to tell it from what
+// others write under the same name. Controllers with accounts of their own make
+// clients past it.
+func (c *Cloud) noteWrites(completed *cloudconfig.CompletedConfig) {
+	if completed.ComponentConfig.KubeCloudShared.UseServiceAccountCredentials {
+		return
+	}
+	c.ledger = rivals.NewLedger(c.clock)
+	completed.Kubeconfig.Wrap(c.ledger.Wrap)
 }
 
 // beginRehearsing makes the book of what would be written, where nothing is to

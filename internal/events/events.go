@@ -71,6 +71,7 @@ const (
 // Reasons of events on the manager's lease.
 const (
 	LoadBalancersOrphaned Reason = "LoadBalancersOrphaned"
+	AnotherManager        Reason = "AnotherManager"
 
 	TokenRefused      Reason = "TokenRefused"
 	FirewallCreated   Reason = "FirewallCreated"
@@ -127,6 +128,7 @@ var Docs = []Doc{
 	{InternalError, "Service", v1.EventTypeWarning, "A defect in the manager stopped the work for this Service; the log says more. Please report it."},
 	{TargetTagFailed, "Service", v1.EventTypeWarning, "With targeting by tag, the droplets that are backends can't be tagged. The load balancer serves with the droplets it has; the message says what DigitalOcean answered. It is tried again."},
 	{LoadBalancersOrphaned, "Lease", v1.EventTypeWarning, "Load balancers carry the cluster's mark but belong to no Service. They cost money and are never deleted by the manager; the message names them."},
+	{AnotherManager, "Lease", v1.EventTypeWarning, "Another cloud controller manager works on this cluster, as the public one that was not stopped: it holds the lease that such managers take, or wrote to Nodes or Services. The message names it and what it did. Stop one of the two."},
 	{TokenRefused, "Lease", v1.EventTypeWarning, "DigitalOcean refuses the API token. Nothing works until it is replaced; a token file is read again by itself."},
 	{FirewallConfigError, "Service", v1.EventTypeWarning, "Something in the Service keeps the public access firewall from opening all of its ports: an annotation that can't be used, a protocol that DigitalOcean's firewalls don't know, a port of Kubernetes' own components. What it opened for the Service before stays open."},
 	{FirewallLimit, "Service, Lease", v1.EventTypeWarning, "On a Service: the public access firewall has no room for its ports, as older Services use what DigitalOcean takes. On the lease: that is so, or near."},

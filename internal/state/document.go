@@ -26,7 +26,7 @@ var Labels = map[string]string{
 	"class":              "who must act on an error: `" + strings.Join(classes(), "`, `") + "`",
 	"code":               "the HTTP status, or `timeout`, `canceled`, `error` where there was no answer",
 	"commit":             "one: the source's revision",
-	"controller":         "the manager's own controllers: `public-access-firewall-controller`, `cluster-tag-controller`, `drift-controller`",
+	"controller":         "the manager's own controllers: `public-access-firewall-controller`, `cluster-tag-controller`, `drift-controller`, `other-managers-controller`",
 	"endpoint":           "the path of the API with its variable parts replaced, such as `/v2/load_balancers/{id}`; `other`",
 	"error_type":         "empty for none; who must act on an error (as `class`); `canceled`",
 	"field":              "the parts of a load balancer that the manager decides, such as `forwarding_rules`",

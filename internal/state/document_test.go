@@ -22,6 +22,7 @@ import (
 	"digitalocean-cloud-controller-manager/internal/inventory"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer/reconciler"
 	"digitalocean-cloud-controller-manager/internal/rehearsal"
+	"digitalocean-cloud-controller-manager/internal/rivals"
 	"digitalocean-cloud-controller-manager/internal/state"
 	"digitalocean-cloud-controller-manager/internal/tagging"
 )
@@ -51,6 +52,7 @@ func sources() map[string]source {
 		"reconciler.NewMetrics":          registered(leader, func(r func(...metrics.Registerable)) { reconciler.NewMetrics(r) }),
 		"drift.NewMetrics":               registered("leader, `drift-controller`", func(r func(...metrics.Registerable)) { drift.NewMetrics(r) }),
 		"drift.NewNodeMetrics":           registered("leader, `drift-controller`", func(r func(...metrics.Registerable)) { drift.NewNodeMetrics(r) }),
+		"rivals.NewMetrics":              registered("leader, `other-managers-controller`", func(r func(...metrics.Registerable)) { rivals.NewMetrics(r) }),
 		"tagging.NewMetrics":             registered("leader, `cluster-tag-controller`", func(r func(...metrics.Registerable)) { tagging.NewMetrics(r) }),
 		"firewall.NewMetrics":            registered("leader, `public-access-firewall-controller`", func(r func(...metrics.Registerable)) { firewall.NewMetrics(r) }),
 		"admission.NewMetrics":           registered("admission server", func(r func(...metrics.Registerable)) { admission.NewMetrics(r) }),

@@ -33,6 +33,24 @@ func TestTheRoleFollowsTheLease(t *testing.T) {
 	}
 }
 
+func TestTheLeaseOfOtherManagersIsReadWhereItIsNotTheOwn(t *testing.T) {
+	for values, want := range map[string]bool{
+		"":                                      false,
+		"leaderElection: {resourceName: other}": true,
+		"leaderElection: {resourceNamespace: elsewhere}": true,
+	} {
+		names := []string{}
+		for _, o := range render(t, values) {
+			if o.GetKind() == "Role" && o.GetNamespace() == "kube-system" {
+				names = append(names, o.GetName())
+			}
+		}
+		if got := slices.Contains(names, "system:cloud-controller-manager:other-managers"); got != want {
+			t.Errorf("%q: roles %q", values, names)
+		}
+	}
+}
+
 func TestNamespacesAreReadOnlyForLimitsThatSelectThem(t *testing.T) {
 	tests := []struct {
 		name, values string

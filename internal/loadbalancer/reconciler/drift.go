@@ -143,7 +143,7 @@ func (r *Reconciler) tellReverted(ctx context.Context, w *work, lb *godo.LoadBal
 	r.note(w.svc, func(m *memory) { m.drift, m.fight = "", m.fight.after(now) })
 	if f := r.recall(w.svc).fight; f.truce > 0 {
 		r.recorder.Tell(w.svc, events.LoadBalancerContested, fmt.Sprintf(
-			"Somebody else changes load balancer %s (%s) again and again, the last time: %s. If it is changed once more, it is put back after longer and longer waits, not before %s. Find who else manages it, or set %s: \"true\".",
+			"Somebody else changes load balancer %s (%s) again and again, the last time: %s. If it is changed once more, it is put back after longer and longer waits, not before %s. It may be another cloud controller manager (the public one that was not stopped, or one of another cluster with the same DO_CLUSTER_ID), Terraform, or a person: stop it, or set %s: \"true\".",
 			lb.Name, lb.ID, what, f.until().UTC().Format(time.RFC3339), annotation.Disown))
 	}
 }

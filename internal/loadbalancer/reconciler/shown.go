@@ -9,6 +9,7 @@ import (
 	"github.com/digitalocean/godo"
 	v1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	servicehelpers "k8s.io/cloud-provider/service/helpers"
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
@@ -116,7 +117,22 @@ func (r *Reconciler) writeStatus(ctx context.Context, svc *v1.Service, status *v
 	}
 	r.note(svc, func(m *memory) { m.shown.corrections++ })
 	if before.corrections > 0 {
-		r.recorder.Tell(svc, events.StatusOverwritten, "Another controller writes this Service's status, which was put right again. Give the Service a loadBalancerClass of that controller, or stop it.")
+		r.recorder.Tell(svc, events.StatusOverwritten, "Another controller"+statusWriter(svc)+" writes this Service's status, which was put right again. Give the Service a loadBalancerClass of that controller, or stop it; it may be another cloud controller manager, as the public one that was not stopped.")
 	}
 	return nil
+}
+
+// statusWriter is under which name the Service's status was last written, in
+// brackets; empty where nothing tells.
+func statusWriter(svc *v1.Service) string {
+	var last *metav1.ManagedFieldsEntry
+	for i, f := range svc.ManagedFields {
+		if f.Subresource == "status" && f.Time != nil && (last == nil || f.Time.After(last.Time.Time)) {
+			last = &svc.ManagedFields[i]
+		}
+	}
+	if last == nil {
+		return ""
+	}
+	return " (" + last.Manager + ")"
 }
