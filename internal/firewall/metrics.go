@@ -88,8 +88,10 @@ func resultOf(err error) string {
 	return resultSuccess
 }
 
+// operated notes a call. One that was not sent, as nothing is to be written, is
+// none.
 func (m *Metrics) operated(operation string, resp *godo.Response, err error, took time.Duration) {
-	if m == nil {
+	if m == nil || errors.Is(err, doapi.ErrRehearsed) {
 		return
 	}
 	code := codeNone

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"k8s.io/component-base/metrics"
 
+	"digitalocean-cloud-controller-manager/internal/doapi"
 	"digitalocean-cloud-controller-manager/simulator"
 )
 
@@ -111,4 +112,39 @@ func TestMetricsFollowTheNamingRules(t *testing.T) {
 			t.Errorf("no metric %s among %s", want, strings.Join(names, ", "))
 		}
 	}
+}
+
+func TestWritesThatAreOnlyRehearsedAreNoFailures(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, nodePort("web", "tcp/80/30080"))
+		var told []string
+		token, _, err := doapi.NewToken("dop_v1_test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := doapi.New(doapi.Options{
+			TokenSource: doapi.StaticToken(token), Version: "test", Transport: c.sim.Transport(),
+			Rehearse: func(method, path, _ string) { told = append(told, method+" "+path) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.start(func(o *Options) { o.API = API{client.Firewalls, client.Tags, client.LoadBalancers} })
+		c.wait(11 * time.Minute)
+		c.stop()
+		if len(told) == 0 || len(c.sim.Firewalls()) > 0 {
+			t.Fatalf("rehearsed %q, made %d firewalls", told, len(c.sim.Firewalls()))
+		}
+		if n := sampleOf(t, c.registry, "firewall_api_operations_total", "operation", "list", "result", "success"); n == 0 {
+			t.Error("reads are not counted")
+		}
+		for _, name := range []string{"firewall_api_operations_total", "firewall_api_operation_duration_seconds", "firewall_resource_syncs_total", "firewall_reconciles_total"} {
+			if n := sampleOf(t, c.registry, name, "result", "failure"); n > 0 {
+				t.Errorf("%s counts %v failures", name, n)
+			}
+		}
+		if n := sampleOf(t, c.registry, "firewall_api_operations_total", "operation", "create"); n > 0 {
+			t.Errorf("%v calls to create are counted, and none is sent", n)
+		}
+	})
 }
