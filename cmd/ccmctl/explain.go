@@ -24,23 +24,27 @@ func newExplainCommand() *cobra.Command {
 		Short: "Explain an annotation on Services, or list them all",
 		Long: `Explain an annotation on Services, or list them all.
 
-An ANNOTATION is named by its whole key or by its last part, as the list has it.`,
+An ANNOTATION is named by its whole key or by its last part, as the list has it. One
+that may speak of a single port is also explained with that port's number or name.`,
 		Example: `  # All annotations.
   ccmctl explain
 
   # One of them.
   ccmctl explain size-unit
-  ccmctl explain service.beta.kubernetes.io/do-loadbalancer-size-unit`,
+  ccmctl explain service.beta.kubernetes.io/do-loadbalancer-size-unit
+
+  # What it is for one port.
+  ccmctl explain certificate-id.443`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return listAnnotations(cmd.OutOrStdout())
 			}
-			d, err := findAnnotation(args[0])
+			d, port, err := findAnnotation(args[0])
 			if err != nil {
 				return err
 			}
-			return explain(cmd.OutOrStdout(), d, isTerminal(cmd.OutOrStdout()))
+			return explain(cmd.OutOrStdout(), d, port, isTerminal(cmd.OutOrStdout()))
 		},
 		ValidArgsFunction: completeAnnotation,
 	}
@@ -62,26 +66,67 @@ func completeAnnotation(_ *cobra.Command, args []string, begun string) ([]string
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// findAnnotation finds an annotation by its key, or by a part at the key's end.
-func findAnnotation(name string) (annotation.Definition, error) {
-	var names, similar []string
+// findAnnotation finds an annotation by its key, or by a part at the key's end,
+// and the port for which it is, if it names one.
+func findAnnotation(name string) (d annotation.Definition, port string, err error) {
+	if d, ok := annotationNamed(name); ok {
+		return d, "", nil
+	}
+	base, port := splitPort(name)
+	if d, ok := annotationNamed(base); port != "" && ok && d.PerPort {
+		return d, port, nil
+	}
+	return annotation.Definition{}, "", fmt.Errorf("there is no annotation %q; %s", name, meant(name, base, port))
+}
+
+// annotationNamed finds an annotation by its name without a port.
+func annotationNamed(name string) (annotation.Definition, bool) {
+	i := slices.IndexFunc(annotation.Registry, func(d annotation.Definition) bool {
+		return name == d.Key || name == annotation.Suffix(d.Key) || strings.HasSuffix(d.Key, "/"+name)
+	})
+	if i < 0 {
+		return annotation.Definition{}, false
+	}
+	return annotation.Registry[i], true
+}
+
+// splitPort splits a name at what would be a port's number or name; port is empty
+// where nothing can be one.
+func splitPort(name string) (base, port string) {
+	if base, port, ok := annotation.SplitPort(name); ok {
+		return base, port
+	}
+	return name, ""
+}
+
+// meant says what may have been meant by a name that isn't known.
+func meant(name, base, port string) string {
+	if d, ok := annotationNamed(base); ok {
+		return annotation.Suffix(d.Key) + " can't be set for single ports"
+	}
+	var names, perPort, similar []string
 	for _, d := range annotation.Registry {
 		suffix := annotation.Suffix(d.Key)
-		if name == d.Key || name == suffix || strings.HasSuffix(d.Key, "/"+name) {
-			return d, nil
-		}
 		names = append(names, suffix)
+		if d.PerPort {
+			perPort = append(perPort, suffix)
+		}
 		if len(name) > 1 && strings.Contains(suffix, name) {
 			similar = append(similar, suffix)
 		}
 	}
-	hint := "the list of all is what explain prints without an argument"
 	if len(similar) > 0 {
-		hint = "these have that in their names: " + strings.Join(similar, ", ")
-	} else if near := nearest.By(name, names, lastPart); near != "" {
-		hint = "is " + near + " meant?"
+		return "these have that in their names: " + strings.Join(similar, ", ")
 	}
-	return annotation.Definition{}, fmt.Errorf("there is no annotation %q; %s", name, hint)
+	if near := nearest.By(base, perPort, lastPart); port != "" && near != "" {
+		return "is " + near + "." + port + " meant?"
+	}
+	for _, part := range []string{name, base} {
+		if near := nearest.By(part, names, lastPart); near != "" {
+			return "is " + near + " meant?"
+		}
+	}
+	return "the list of all is what explain prints without an argument"
 }
 
 // lastPart is a key without what only tells whose it is.
@@ -123,14 +168,22 @@ func plain(markdown string) string {
 	return text
 }
 
-// explain writes the annotation's part of the page on all of them.
-func explain(out io.Writer, d annotation.Definition, bold bool) error {
+// explain writes the annotation's part of the page on all of them, and what it is
+// for a port where one is named.
+func explain(out io.Writer, d annotation.Definition, port string, bold bool) error {
 	title := d.Key
+	if port != "" {
+		title += "." + port
+	}
 	if bold {
 		title = "\x1b[1m" + title + "\x1b[0m"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", title)
+	if port != "" {
+		b.WriteString("\n" + wrap("", "", fmt.Sprintf(
+			"For the Service's TCP port %s alone, in place of what %s says for all. It has no effect where the Service has no such port.", port, annotation.Suffix(d.Key))))
+	}
 	for _, paragraph := range partOf(annotation.Document(), d.Key) {
 		if item, ok := strings.CutPrefix(paragraph, "- "); ok {
 			b.WriteString(wrap("- ", "  ", plain(item)))

@@ -41,15 +41,41 @@ func TestExplainDropsTheMarksAndNothingElse(t *testing.T) {
 	}
 }
 
+func TestExplainKnowsAnnotationsOfSinglePorts(t *testing.T) {
+	for _, d := range annotation.Registry {
+		for _, port := range []string{"443", "web"} {
+			r := run(t, "", "explain", annotation.Suffix(d.Key)+"."+port)
+			if !d.PerPort {
+				if r.code != 1 || !strings.Contains(r.err.Error(), "can't be set for single ports") {
+					t.Errorf("%s: %v\n%s", d.Key, r.err, r.out)
+				}
+				continue
+			}
+			if r.err != nil || !strings.HasPrefix(r.out, d.Key+"."+port+"\n\nFor the Service's TCP port "+port+" alone") || !strings.Contains(r.out, "\n- Value: ") {
+				t.Errorf("%s: %v\n%s", d.Key, r.err, r.out)
+			}
+			if whole := run(t, "", "explain", d.Key+"."+port); whole.out != r.out {
+				t.Errorf("by its key %s reads:\n%s", d.Key, whole.out)
+			}
+		}
+	}
+}
+
 func TestExplainSuggestsWhatMayBeMeant(t *testing.T) {
 	for name, want := range map[string]string{
 		"siz-unit":  "is size-unit meant?",
 		"hostnam":   "these have that in their names: hostname",
 		"http-port": "these have that in their names: http-ports",
 		"service.kubernetes.io/do-loadbalancer-typ": "is type meant?",
-		"certificate": "these have that in their names: certificate-id, certificate-name",
-		"xyzzy":       "the list of all",
-		"":            "the list of all",
+		"certificate":           "these have that in their names: certificate-id, certificate-name",
+		"xyzzy":                 "the list of all",
+		"certificat-id.443":     "is certificate-id.443 meant?",
+		"backend-protcol.web":   "is backend-protocol.web meant?",
+		"siz-unit.443":          "is size-unit meant?",
+		"size-unit.443":         "size-unit can't be set for single ports",
+		"certificate-id.70000":  "is certificate-id meant?",
+		"certificate-id.a.port": "is certificate-id.port meant?",
+		"":                      "the list of all",
 	} {
 		r := run(t, "", "explain", name)
 		if r.code != 1 || !strings.Contains(r.err.Error(), want) || r.out != "" {

@@ -29,7 +29,7 @@ type Defaults struct {
 // says what is allowed.
 func DefaultKey(suffix, value string) (key string, err error) {
 	i := slices.IndexFunc(Registry, func(d Definition) bool { return Suffix(d.Key) == suffix })
-	if base, port, ok := splitPort(suffix); ok && i < 0 {
+	if base, port, ok := SplitPort(suffix); ok && i < 0 {
 		if d, known := Lookup(portKey(prefixLoadBalancer+base, port)); known {
 			return "", fmt.Errorf("must be %s here: which ports there are is a matter of each Service", Suffix(d.base()))
 		}

@@ -86,7 +86,7 @@ func declared(annotations map[string]string) iter.Seq[Definition] {
 				continue
 			}
 			for _, key := range portKeys(annotations, d.Key) {
-				_, port, _ := splitPort(key)
+				_, port, _ := SplitPort(key)
 				if !yield(d.forPort(port)) {
 					return
 				}

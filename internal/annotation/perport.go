@@ -43,8 +43,9 @@ func (d Definition) base() string { return strings.TrimSuffix(d.Key, "."+d.port)
 
 func portKey(base, port string) string { return base + "." + port }
 
-// splitPort splits the key of an annotation for one port.
-func splitPort(key string) (base, port string, ok bool) {
+// SplitPort splits the key, or the name, of an annotation for one port at the
+// port's number or name. It doesn't tell whether there is such an annotation.
+func SplitPort(key string) (base, port string, ok bool) {
 	i := strings.LastIndexByte(key, '.')
 	if i < 0 || !isPort(key[i+1:]) {
 		return "", "", false
@@ -65,7 +66,7 @@ func isPort(text string) bool {
 func portKeys(annotations map[string]string, base string) []string {
 	var keys []string
 	for key := range annotations {
-		if b, _, ok := splitPort(key); ok && b == base {
+		if b, _, ok := SplitPort(key); ok && b == base {
 			keys = append(keys, key)
 		}
 	}
@@ -95,7 +96,7 @@ func (p *parser) ofPorts(svc *v1.Service, base string) map[int]ofPort {
 	found := map[int]ofPort{}
 	for _, key := range portKeys(svc.Annotations, base) {
 		value, valid := p.values[key]
-		_, text, _ := splitPort(key)
+		_, text, _ := SplitPort(key)
 		number, exists := tcpPortOf(svc, text)
 		if !valid || !exists {
 			continue

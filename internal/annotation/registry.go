@@ -130,7 +130,7 @@ func Lookup(key string) (Definition, bool) {
 	if i := find(key); i >= 0 {
 		return Registry[i], true
 	}
-	if base, port, ok := splitPort(key); ok {
+	if base, port, ok := SplitPort(key); ok {
 		if i := find(base); i >= 0 && Registry[i].PerPort {
 			return Registry[i].forPort(port), true
 		}

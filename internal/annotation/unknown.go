@@ -51,7 +51,7 @@ func nearestKey(key string) string {
 	for i, d := range Registry {
 		keys[i] = d.Key
 	}
-	if base, port, ok := splitPort(key); ok && strings.Contains(base, "/") {
+	if base, port, ok := SplitPort(key); ok && strings.Contains(base, "/") {
 		perPort := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { d, _ := Lookup(key); return !d.PerPort })
 		if near := nearest.By(base, perPort, bareName); near != "" {
 			return portKey(near, port)
