@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -80,9 +81,10 @@ func (d Defaults) inEffect(svc *v1.Service) (*v1.Service, inherited) {
 		all = map[string]string{}
 	}
 	inherit := func(values map[string]string, whose string) {
+		decided := maps.Clone(all)
 		for key, value := range values {
 			// An empty annotation counts as absent.
-			if all[key] == "" && value != "" {
+			if all[key] == "" && value != "" && !decidesInstead(decided, key) {
 				all[key], from[key] = value, whose
 			}
 		}
@@ -96,6 +98,28 @@ func (d Defaults) inEffect(svc *v1.Service) (*v1.Service, inherited) {
 	effective := *svc
 	effective.Annotations = all
 	return &effective, from
+}
+
+// decidesInstead tells whether annotations that come first decide what the one of
+// this key is about by another one, beside which it must not be: a default must
+// not make a Service invalid that is valid by itself.
+func decidesInstead(annotations map[string]string, key string) bool {
+	switch key {
+	case SizeUnit:
+		return annotations[SizeSlug] != ""
+	case SizeSlug:
+		return annotations[SizeUnit] != ""
+	case CertificateName:
+		through, err := strconv.ParseBool(annotations[TLSPassthrough])
+		return err == nil && through
+	case TLSPassthrough:
+		for other, value := range annotations {
+			if value != "" && NamesCertificate(other) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Existing are the defaults for a Service whose load balancer exists: they don't

@@ -2,6 +2,7 @@ package annotation
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,44 @@ func TestTheServiceWinsOverItsClassAndThatOverTheCluster(t *testing.T) {
 	}
 }
 
+func TestADefaultGivesWayToAnotherAnnotationThatDecidesTheSame(t *testing.T) {
+	id := "4de7ac8b-495b-4884-9a69-1050c6793cd6"
+	for name, test := range map[string]struct {
+		defaults, class, own annotations
+		absent               string
+	}{
+		"size by slug":                    {annotations{SizeUnit: "2"}, nil, annotations{SizeSlug: "lb-large"}, SizeUnit},
+		"size by unit":                    {annotations{SizeSlug: "lb-large"}, nil, annotations{SizeUnit: "2"}, SizeSlug},
+		"size by slug in the class":       {annotations{SizeUnit: "2"}, annotations{SizeSlug: "lb-large"}, annotations{Class: "c"}, SizeUnit},
+		"TLS ends at the backends":        {annotations{CertificateName: "site"}, nil, annotations{TLSPassthrough: "true"}, CertificateName},
+		"TLS ends here":                   {annotations{TLSPassthrough: "true"}, nil, annotations{CertificateID: id}, TLSPassthrough},
+		"TLS ends here by name":           {annotations{TLSPassthrough: "true"}, nil, annotations{CertificateName: "site"}, TLSPassthrough},
+		"TLS of one port ends here":       {annotations{TLSPassthrough: "true"}, nil, annotations{CertificateID + ".443": id}, TLSPassthrough},
+		"TLS ends at the class' backends": {annotations{CertificateName: "site"}, annotations{TLSPassthrough: "true"}, annotations{Class: "c"}, CertificateName},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.own[Type] = TypeRegional
+			defaults := Defaults{Type: TypeRegional, Values: test.defaults, Classes: map[string]map[string]string{"c": test.class}}
+			spec, problems := Parse(service(test.own), defaults)
+			if len(problems) > 0 || slices.Contains(spec.Inherited, test.absent) {
+				t.Errorf("problems %v, inherited %v", problems, spec.Inherited)
+			}
+		})
+	}
+}
+
+func TestADefaultStaysBesideAnAnnotationThatDecidesNothing(t *testing.T) {
+	defaults := Defaults{Type: TypeRegional, Values: annotations{CertificateName: "site", SizeUnit: "2"}}
+	spec, _ := Parse(service(annotations{TLSPassthrough: "false", SizeSlug: ""}), defaults)
+	if spec.CertificateName != "site" || spec.SizeUnit != 2 {
+		t.Errorf("certificate %q, size %d", spec.CertificateName, spec.SizeUnit)
+	}
+	// One source that contradicts itself is still told.
+	if _, problems := Parse(service(nil), Defaults{Type: TypeRegional, Values: annotations{SizeUnit: "2", SizeSlug: "lb-large"}}); len(problems) != 1 {
+		t.Errorf("problems %v", problems)
+	}
+}
+
 func TestParseRefusesAClassThatIsNotThere(t *testing.T) {
 	svc := service(annotations{Class: "huge"})
 	_, problems := Parse(svc, Defaults{Classes: map[string]map[string]string{"small": {}, "big": {}}})
@@ -59,7 +98,7 @@ func TestParseRefusesAClassThatIsNotThere(t *testing.T) {
 }
 
 func TestAProblemSaysWhoseTheValueIs(t *testing.T) {
-	_, problems := Parse(service(annotations{Type: TypeRegional, CertificateName: "web"}), Defaults{Values: map[string]string{TLSPassthrough: "true"}})
+	_, problems := Parse(service(annotations{Type: TypeRegional}), Defaults{Values: map[string]string{TLSPassthrough: "true", CertificateName: "web"}})
 	if len(problems) != 1 || !strings.Contains(problems[0].String(), `"true" is not valid`) || !strings.Contains(problems[0].Allowed, "the cluster's default") {
 		t.Errorf("problems: %v", problems)
 	}
