@@ -1,6 +1,8 @@
 package config
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
 	"digitalocean-cloud-controller-manager/internal/limits"
@@ -76,6 +79,9 @@ func readFile(r io.Reader) (*file, error) {
 	if err := yaml.UnmarshalStrict(data, &tree); err != nil {
 		return nil, fmt.Errorf("%s is not valid YAML: %w", fileName, err)
 	}
+	if err := oneDocument(data); err != nil {
+		return nil, err
+	}
 	f := &file{values: map[string]string{}}
 	if len(tree) == 0 {
 		return f, nil // nothing is set, in whatever version
@@ -83,6 +89,31 @@ func readFile(r io.Reader) (*file, error) {
 	f.version(tree)
 	f.walk("", tree)
 	return f, errors.Join(f.problems...)
+}
+
+// oneDocument fails for a file with several documents, of which all but the first
+// would be ignored.
+func oneDocument(data []byte) error {
+	documents, found := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data))), 0
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", fileName, err)
+		}
+		var content any
+		if err := yaml.Unmarshal(document, &content); err != nil {
+			return fmt.Errorf("%s is not valid YAML: %w", fileName, err)
+		}
+		if content == nil {
+			continue // nothing but comments
+		}
+		if found++; found > 1 {
+			return fmt.Errorf("%s must be one YAML document, and has several with --- between them", fileName)
+		}
+	}
 }
 
 func (f *file) refuse(path string, value any, allowed string) {
@@ -160,10 +191,30 @@ func (f *file) unknown(path string) {
 	known := slices.Sorted(maps.Keys(fileSettings))
 	known = append(known, "version", pathDefaults, pathClasses, pathLimits)
 	allowed := "there is no such setting; there are " + strings.Join(known, ", ")
-	if near := nearest.Of(path, known); near != "" {
+	if near := nearestSetting(path, known); near != "" {
 		allowed = "there is no such setting; is " + near + " meant?"
 	}
 	f.refuse(path, nil, allowed)
+}
+
+// nearestSetting is the setting or section that may be meant by a path: one of
+// nearly the same path, or else of the same last part. Empty: none is near.
+func nearestSetting(path string, known []string) string {
+	sections := map[string]bool{}
+	for _, setting := range known {
+		if i := strings.LastIndexByte(setting, '.'); i > 0 {
+			sections[setting[:i]] = true
+		}
+	}
+	all := slices.Concat(known, slices.Sorted(maps.Keys(sections)))
+	if near := nearest.By(path, all, strings.ToLower); near != "" {
+		return near
+	}
+	last := func(path string) string { return strings.ToLower(path[strings.LastIndexByte(path, '.')+1:]) }
+	if i := slices.IndexFunc(all, func(setting string) bool { return last(setting) == last(path) }); i >= 0 {
+		return all[i]
+	}
+	return ""
 }
 
 // pathOf is where the file has what an environment variable sets.

@@ -148,6 +148,9 @@ func TestReadRefuses(t *testing.T) {
 		{"no version", "region: nyc3", []string{"--cloud-config: version", "must be 1"}},
 		{"another version", "version: 2", []string{"--cloud-config: version", `"2"`, "must be 1"}},
 		{"an unknown key", "version: 1\nregoin: nyc3", []string{"--cloud-config: regoin", "is region meant?"}},
+		{"a section in other letters", "version: 1\nloadbalancer: {limits: {a: {maxSizeUnit: 1}}}", []string{"--cloud-config: loadbalancer", "is loadBalancer meant?"}},
+		{"a section at another place", "version: 1\nlimits: {a: {maxSizeUnit: 1}}", []string{"--cloud-config: limits", "is loadBalancer.limits meant?"}},
+		{"a second document", "version: 1\n---\nversion: 1\nregion: ams3\n", []string{"--cloud-config must be one YAML document"}},
 		{"an unknown key far from all", "version: 1\ncolours: red", []string{"--cloud-config: colours", "api.tokenFile"}},
 		{"an unknown key in a section", "version: 1\nfirewall: {nam: x}", []string{"--cloud-config: firewall.nam", "is firewall.name meant?"}},
 		{"a key twice", "version: 1\nregion: a\nregion: b", []string{"--cloud-config", "region"}},
@@ -195,6 +198,13 @@ func TestReadRefuses(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestReadTakesADocumentBetweenMarksAndComments(t *testing.T) {
+	c, err := Read(environment(map[string]string{EnvToken: testToken}), strings.NewReader("# ours\n---\nversion: 1\nregion: ams3\n---\n# no more\n"))
+	if err != nil || c.Region != "ams3" {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 
