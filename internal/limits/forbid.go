@@ -13,7 +13,7 @@ import (
 // canForbid tells whether the annotation can be forbidden. What the manager
 // writes to Services can't, but for what users write as well.
 func canForbid(d annotation.Definition) bool {
-	return !d.Written || d.Key == annotation.LoadBalancerID || d.Key == annotation.Type
+	return !d.Written || slices.Contains([]string{annotation.LoadBalancerID, annotation.Type, annotation.CertificateID}, d.Key)
 }
 
 // ForbidKey returns the key of the annotation of which suffix is the last part,

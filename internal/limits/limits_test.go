@@ -234,6 +234,7 @@ func TestOthersBelieveWhoeverKnowsMore(t *testing.T) {
 func TestForbidKey(t *testing.T) {
 	for suffix, want := range map[string]string{
 		"load-balancer-id": annotation.LoadBalancerID, "ip": annotation.IP, "disown": annotation.Disown, "class": annotation.Class,
+		"certificate-id": annotation.CertificateID, "certificate-name": annotation.CertificateName,
 	} {
 		if key, err := ForbidKey(suffix); key != want || err != nil {
 			t.Errorf("%s: %q, %v", suffix, key, err)
