@@ -147,10 +147,16 @@ func (d Defaults) Existing(balancerType, network string) Defaults {
 	return Defaults{Type: balancerType, Values: fix(d.Values), Classes: classes}
 }
 
+// knowsClass tells whether the class is there, or none is asked for.
+func (d Defaults) knowsClass(class string) bool {
+	_, known := d.Classes[class]
+	return class == "" || known
+}
+
 // checkClass refuses a class that isn't there.
 func (d Defaults) checkClass(p *parser) {
 	class := p.text(Class)
-	if _, known := d.Classes[class]; class == "" || known {
+	if d.knowsClass(class) {
 		return
 	}
 	names := slices.Sorted(maps.Keys(d.Classes))

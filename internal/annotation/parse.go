@@ -17,10 +17,15 @@ import (
 // what could not. An annotation whose value is empty counts as absent, as
 // charts render it so; only [OverrideHealthCheck] counts by its presence.
 func Parse(svc *v1.Service, defaults Defaults) (Spec, []Problem) {
+	own := svc.Annotations[RetainOnDelete]
 	svc, inherited := defaults.inEffect(svc)
 	p := read(svc.Annotations, inherited)
 	defaults.checkClass(p)
 	spec := p.spec(defaults)
+	if own == "" && !defaults.knowsClass(svc.Annotations[Class]) {
+		// What the class says of it isn't known, and what is deleted is gone.
+		spec.RetainOnDelete, spec.RetainUnsure = true, true
+	}
 	p.perPort(svc, &spec)
 	spec.Inherited = slices.Sorted(maps.Keys(inherited))
 	_, spec.HealthCheck.Override = svc.Annotations[OverrideHealthCheck]

@@ -63,7 +63,7 @@ var careAnnotations = []Definition{
 		Default:  "false",
 		FailSafe: true,
 		Doc: "With `true` the load balancer stays, with its address and rules, when the Service is deleted or gets another type: its droplets are taken out, since the Service's node ports may soon be another's. " +
-			"The event LoadBalancerRetained tells its id, with which another Service can take it over by `" + LoadBalancerID + "`. It costs money until it is deleted by hand. A value that is not a boolean counts as `true`.",
+			"The event LoadBalancerRetained tells its id, with which another Service can take it over by `" + LoadBalancerID + "`. It costs money until it is deleted by hand. A value that is not a boolean counts as `true`, and so does none while `" + Class + "` names a class that isn't there, which might have said so.",
 	},
 }
 

@@ -11,6 +11,9 @@ type Spec struct {
 	Manage string
 	// RetainOnDelete is true when the load balancer outlives the Service.
 	RetainOnDelete bool
+	// RetainUnsure is true when it does so only because the Service's class, which
+	// might say so, isn't there.
+	RetainUnsure bool
 	// DryRun is true when nothing is to be written.
 	DryRun bool
 	// Drift is DriftRevert or DriftReport.

@@ -264,7 +264,7 @@ func (r *Reconciler) EnsureLoadBalancerDeleted(ctx context.Context, _ string, sv
 	case ActionRelease:
 		remove = func() error { return r.release(ctx, svc, spec, lb) }
 	case ActionRetain:
-		remove = func() error { return r.retain(ctx, svc, lb) }
+		remove = func() error { return r.retain(ctx, svc, spec, lb) }
 	}
 	if r.rehearsal != nil {
 		r.rehearseRemoval(svc, spec, lb)

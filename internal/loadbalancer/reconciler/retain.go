@@ -24,7 +24,7 @@ type TagAPI interface {
 // retain lets a load balancer go without deleting it. It gets no more traffic
 // to the cluster, whose node ports may be another Service's soon, and loses the
 // marks by which it would be taken for forgotten.
-func (r *Reconciler) retain(ctx context.Context, svc *v1.Service, lb *godo.LoadBalancer) error {
+func (r *Reconciler) retain(ctx context.Context, svc *v1.Service, spec annotation.Spec, lb *godo.LoadBalancer) error {
 	bare := loadbalancer.Desired{Settings: settingsOf(lb)}
 	bare.Tag, bare.DropletIDs = "", nil
 	err := r.write(ctx, lb, bare)
@@ -38,10 +38,17 @@ func (r *Reconciler) retain(ctx context.Context, svc *v1.Service, lb *godo.LoadB
 	r.unmark(ctx, svc, lb)
 	r.book.Changed(svc, "kept "+lb.ID)
 	klog.FromContext(ctx).Info("Kept load balancer of a Service that goes", "service", klog.KObj(svc), "id", lb.ID, "name", lb.Name)
-	r.recorder.Tell(svc, events.LoadBalancerRetained, fmt.Sprintf("Load balancer %s (%s) stays with its address %s, as %s asks for. Its droplets were taken out. To use it again, set %s: %q on a Service; if it isn't needed any more, delete it: it costs money.",
-		lb.Name, lb.ID, addressText(lb), annotation.RetainOnDelete, annotation.LoadBalancerID, lb.ID))
+	r.recorder.Tell(svc, events.LoadBalancerRetained, fmt.Sprintf("Load balancer %s (%s) stays with its address %s, as %s. Its droplets were taken out. To use it again, set %s: %q on a Service; if it isn't needed any more, delete it: it costs money.",
+		lb.Name, lb.ID, addressText(lb), whyRetained(svc, spec), annotation.LoadBalancerID, lb.ID))
 	r.forget(svc)
 	return nil
+}
+
+func whyRetained(svc *v1.Service, spec annotation.Spec) string {
+	if spec.RetainUnsure {
+		return fmt.Sprintf("the Service's class %q, which may ask for that, isn't in the manager's configuration", svc.Annotations[annotation.Class])
+	}
+	return annotation.RetainOnDelete + " asks for"
 }
 
 func addressText(lb *godo.LoadBalancer) string {

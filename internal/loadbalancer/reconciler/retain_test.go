@@ -108,6 +108,33 @@ func TestWhatIsNotRetainedIsDeleted(t *testing.T) {
 	}
 }
 
+func TestAClassThatIsGoneDeletesNothing(t *testing.T) {
+	for name, test := range map[string]struct {
+		own      string
+		retained bool
+	}{"it may have said so": {"", true}, "the Service says": {"false", false}} {
+		t.Run(name, func(t *testing.T) {
+			inStand(t, nil, func(s *stand) {
+				before := s.ready(annotation.RetainOnDelete, test.own)
+				s.edit(annotation.Class, "kept")
+				s.calls()
+				s.news()
+				if err := s.goes(); err != nil {
+					s.t.Fatal(err)
+				}
+				if !test.retained {
+					s.wantWrites("DELETE /v2/load_balancers/" + before.ID)
+					return
+				}
+				s.wantNews(`class "kept", which may ask for that, isn't`, events.LoadBalancerRetained)
+				if now := s.balancer(before.ID); len(now.DropletIDs) > 0 || now.IP != before.IP {
+					s.t.Errorf("%+v", now)
+				}
+			})
+		})
+	}
+}
+
 // The Service doesn't go as long as its droplets get traffic.
 func TestALoadBalancerThatCanNotBeReleasedHoldsItsService(t *testing.T) {
 	inStand(t, nil, func(s *stand) {
