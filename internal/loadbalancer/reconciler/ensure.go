@@ -205,7 +205,7 @@ func (r *Reconciler) make(ctx context.Context, w *work, lb *godo.LoadBalancer, d
 			return nil, err
 		}
 		err := r.withFreshBackends(ctx, w, lb, desired, func(d loadbalancer.Desired) (err error) {
-			lb, err = r.create(ctx, w.svc, d)
+			lb, err = r.createNamed(ctx, w, d)
 			return err
 		})
 		if err != nil {

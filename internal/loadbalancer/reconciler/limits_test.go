@@ -349,3 +349,23 @@ func TestANameOfTheTemplateThatIsTakenIsTold(t *testing.T) {
 		}
 	})
 }
+
+// The list by which names are compared may be a minute old, and other Services
+// are made at the same time.
+func TestANameOfTheTemplateThatWasJustTakenHoldsNothingUp(t *testing.T) {
+	inStand(t, nil, func(s *stand) {
+		s.cluster.Names = loadbalancer.NameTemplate{Text: "{{namespace}}-{{name}}"}
+		other := s.stranger(func(*simulator.LoadBalancer) {})
+		s.made("first", 2) // which reads the list
+		s.byHand(other.ID, func(lb *simulator.LoadBalancer) { lb.Name = "default-team" })
+		s.news()
+		svc := s.made("team", 1)
+		if lb := s.served("team"); lb.Name != loadbalancer.DefaultName(svc) {
+			s.t.Errorf("name %q", lb.Name)
+		}
+		told := strings.Join(s.news(), "\n")
+		if !strings.Contains(told, string(events.LoadBalancerNameTaken)) || !strings.Contains(told, other.ID) || strings.Contains(told, string(events.LoadBalancerRequestFailed)) {
+			s.t.Errorf("told %s", told)
+		}
+	})
+}
