@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -25,6 +26,10 @@ import (
 // controlPlaneTimeout is how long etcd and kube-apiserver may each take to
 // start and to stop. They need about three seconds on an idle machine.
 const controlPlaneTimeout = time.Minute
+
+// apiServerGrace is how long kube-apiserver may take to end when it alone is
+// stopped.
+const apiServerGrace = 5 * time.Second
 
 // ControlPlaneOptions changes how StartControlPlane starts it. The zero value
 // is usable.
@@ -98,12 +103,20 @@ func newEnvironment(assets controlplane.Assets, dir string, log io.Writer, o Con
 		ControlPlaneStopTimeout:  controlPlaneTimeout,
 	}
 	env.ControlPlane.KubectlPath = assets.Kubectl
+	etcd, err := wrap(dir, etcdProcess, assets.Etcd)
+	if err != nil {
+		return nil, err
+	}
+	apiServer, err := wrap(dir, apiServerProcess, assets.KubeAPIServer)
+	if err != nil {
+		return nil, err
+	}
 	// Folders of our own: envtest doesn't remove its own ones when a start fails.
 	env.ControlPlane.Etcd = &envtest.Etcd{
-		Path: assets.Etcd, DataDir: filepath.Join(dir, "etcd"), Out: log, Err: log,
+		Path: etcd, DataDir: filepath.Join(dir, "etcd"), Out: log, Err: log,
 	}
 	api := env.ControlPlane.GetAPIServer()
-	api.Path, api.CertDir, api.Out, api.Err = assets.KubeAPIServer, filepath.Join(dir, "kube-apiserver"), log, log
+	api.Path, api.CertDir, api.Out, api.Err = apiServer, filepath.Join(dir, "kube-apiserver"), log, log
 	for _, d := range []string{env.ControlPlane.Etcd.DataDir, api.CertDir} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			return nil, fmt.Errorf("start control plane: %w", err)
@@ -152,19 +165,36 @@ func (c *ControlPlane) AddUser(name string, groups ...string) (User, error) {
 // it serves. Nobody else may use the control plane's methods meanwhile; clients
 // may.
 func (c *ControlPlane) RestartAPIServer() error {
-	api := c.env.ControlPlane.GetAPIServer()
-	if err := api.Stop(); err != nil {
-		return fmt.Errorf("restart kube-apiserver: %w", err)
+	if err := c.StopAPIServer(); err != nil {
+		return err
 	}
-	if err := api.Start(); err != nil {
-		return fmt.Errorf("restart kube-apiserver: %w", err)
+	return c.StartAPIServer()
+}
+
+// StopAPIServer stops kube-apiserver alone, until StartAPIServer. It is asked to
+// end and, as by a kubelet, killed after a while: it waits for its clients, and
+// those that watch don't leave.
+func (c *ControlPlane) StopAPIServer() error {
+	insist := time.AfterFunc(apiServerGrace, func() { _ = c.signal(apiServerProcess, syscall.SIGKILL) })
+	defer insist.Stop()
+	if err := c.env.ControlPlane.GetAPIServer().Stop(); err != nil {
+		return fmt.Errorf("stop kube-apiserver: %w", err)
+	}
+	return nil
+}
+
+// StartAPIServer starts kube-apiserver again after StopAPIServer, and returns
+// once it serves.
+func (c *ControlPlane) StartAPIServer() error {
+	if err := c.env.ControlPlane.GetAPIServer().Start(); err != nil {
+		return fmt.Errorf("start kube-apiserver: %w", err)
 	}
 	return nil
 }
 
 // Stop stops both processes and removes their files.
 func (c *ControlPlane) Stop() error {
-	if err := errors.Join(c.env.Stop(), os.RemoveAll(c.dir)); err != nil {
+	if err := errors.Join(c.wakeEtcd(), c.env.Stop(), os.RemoveAll(c.dir)); err != nil {
 		return fmt.Errorf("stop control plane: %w", err)
 	}
 	return nil

@@ -155,7 +155,7 @@ func (s *storm) account() {
 	}
 	starts := 0
 	for _, m := range s.managers {
-		starts += m.starts
+		starts += m.Starts()
 	}
 	for _, bad := range [][]string{
 		w.murders, s.strangers.harmed(s.sim, requests), misdirected(requests, w.born), overQuota(requests, starts), s.grown(),

@@ -8,10 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -20,36 +17,27 @@ import (
 	"digitalocean-cloud-controller-manager/test/harness"
 )
 
-// respawn is how soon a manager that ended by itself is started again. It ends
-// when it loses its lease, as every controller manager does.
-const respawn = 500 * time.Millisecond
-
 // manager is one that is started again whenever it ends, as a kubelet does.
 type manager struct {
+	*harness.Replica
 	name    string
-	storm   *storm
 	metrics string
-	log     harness.Log
-
-	mu      sync.Mutex
-	process *sandbox.Manager
-	// delay is how long it stays away the next time that it ends.
-	delay  time.Duration
-	starts int
 }
 
 // startManager starts one and keeps it up until the context ends.
 func (s *storm) startManager(ctx context.Context, name string) {
 	s.t.Helper()
-	m := &manager{name: name, storm: s, metrics: freeAddress(s.t)}
+	m := &manager{name: name, metrics: freeAddress(s.t)}
+	m.Replica = harness.StartReplica(ctx, sandbox.ManagerOptions{
+		Binary: programs.Manager, Kubeconfig: s.kubeconfig, Env: append(s.variables(), "METRICS_ADDR="+m.metrics),
+		Args: []string{
+			"--v=4", "--leader-elect-lease-duration=" + leaseLength.String(),
+			"--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=1s",
+		},
+	})
 	s.managers[name] = m
-	var running sync.WaitGroup
-	ctx, cancel := context.WithCancel(ctx)
-	running.Go(func() { m.run(ctx) })
 	s.t.Cleanup(func() {
-		m.signal(syscall.SIGCONT)
-		cancel()
-		running.Wait()
+		m.Stop()
 		m.check(s.t)
 	})
 }
@@ -64,62 +52,9 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-func (m *manager) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		process, err := sandbox.StartManager(ctx, sandbox.ManagerOptions{
-			Binary: programs.Manager, Kubeconfig: m.storm.kubeconfig, Log: &m.log,
-			Env: append(m.storm.variables(), "METRICS_ADDR="+m.metrics),
-			Args: []string{
-				"--v=4", "--leader-elect-lease-duration=" + leaseLength.String(),
-				"--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=1s",
-			},
-		})
-		if err != nil {
-			fmt.Fprintln(&m.log, "not started:", err)
-		} else {
-			m.mu.Lock()
-			m.process, m.delay = process, respawn
-			m.starts++
-			m.mu.Unlock()
-			fmt.Fprintf(&m.log, "===== started, process %d, %s\n", process.PID(), time.Now().Format(time.TimeOnly))
-			ended := process.Wait()
-			fmt.Fprintf(&m.log, "===== ended, %v, %s\n", ended, time.Now().Format(time.TimeOnly))
-		}
-		m.mu.Lock()
-		delay := m.delay
-		m.mu.Unlock()
-		select {
-		case <-ctx.Done():
-		case <-time.After(delay):
-		}
-	}
-}
-
-// end signals the process, which stays away for a while.
-func (m *manager) end(signal syscall.Signal, away time.Duration) {
-	m.mu.Lock()
-	m.delay = away
-	m.mu.Unlock()
-	m.signal(signal)
-	m.signal(syscall.SIGCONT) // one that is paused can't end
-}
-
-func (m *manager) signal(signal syscall.Signal) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.process == nil {
-		return
-	}
-	select {
-	case <-m.process.Done(): // its id may be another's by now
-	default:
-		_ = syscall.Kill(m.process.PID(), signal) // it may end this very moment
-	}
-}
-
 // check looks for what must never be in a log, and keeps the log where asked.
 func (m *manager) check(t *testing.T) {
-	text := m.log.String()
+	text := m.Log.String()
 	for _, fault := range harness.Faults(text, token) {
 		t.Errorf("manager %s: %s", m.name, fault)
 	}

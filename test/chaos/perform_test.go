@@ -59,13 +59,13 @@ func (s *storm) performElsewhere(a plan.Action) error {
 		id := s.sim.AddFault(a.Fault)
 		s.later(a.For, func() { s.sim.RemoveFault(id) })
 	case plan.KillManager:
-		s.managers[a.Object].end(syscall.SIGKILL, a.For)
+		s.managers[a.Object].End(syscall.SIGKILL, a.For)
 	case plan.TerminateManager:
-		s.managers[a.Object].end(syscall.SIGTERM, a.For)
+		s.managers[a.Object].End(syscall.SIGTERM, a.For)
 	case plan.PauseManager:
 		m := s.managers[a.Object]
-		m.signal(syscall.SIGSTOP)
-		s.later(a.For, func() { m.signal(syscall.SIGCONT) })
+		m.Signal(syscall.SIGSTOP)
+		s.later(a.For, func() { m.Signal(syscall.SIGCONT) })
 	case plan.RestartAPIServer:
 		s.restartAPIServer()
 	default:

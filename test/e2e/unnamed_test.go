@@ -20,6 +20,8 @@ import (
 type expectations struct {
 	mu                       sync.Mutex
 	writes, warnings, denied map[string]bool
+	// down and up are when the test took the API server away and gave it back.
+	down, up time.Time
 }
 
 // Kinds of writes, as [kindOf] gives them.
