@@ -125,8 +125,9 @@ manifests: ## Render deploy/manifests and the chart's list of values from the He
 	go test ./test/chart -run "Documentation|Golden" -update
 
 .PHONY: generate
-generate: manifests ## Write the documents and golden files that are made from the code.
+generate: ## Write the documents, golden files and manifests that are made from the code.
 	go test ./internal/annotation ./internal/events ./internal/state ./internal/lint ./internal/preview ./internal/admission/policy ./internal/loadbalancer/reconciler ./examples -run "Documentation|Golden" -update
+	@$(MAKE) --no-print-directory manifests # the chart holds some of it
 
 .PHONY: format
 format: ## Format the code.

@@ -23,7 +23,7 @@ import (
 // error.
 func manifests(t *testing.T) []runtime.Object {
 	t.Helper()
-	files, err := filepath.Glob("../../deploy/admission/*.yaml")
+	files, err := filepath.Glob("../../deploy/manifests/admission-*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}

@@ -33,7 +33,7 @@ const (
 const (
 	DefaultName          = "digitalocean-cloud-controller-manager-admission-server"
 	DefaultNamespace     = "kube-system"
-	DefaultSecret        = "digitalocean-ccm-admission-certificates"
+	DefaultSecret        = DefaultName + "-tls"
 	DefaultPort          = 9443
 	DefaultCertDirectory = "/tmp/k8s-webhook-server/serving-certs"
 

@@ -1,12 +1,9 @@
 package chart
 
 import (
-	"os"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 )
@@ -95,22 +92,5 @@ func TestRightsAreNamed(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// The manifests for the admission server alone grant what the chart does.
-func TestTheAdmissionServersRightsAreThoseOfItsManifests(t *testing.T) {
-	shipped, err := os.ReadFile(root + "/deploy/admission/rbac.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const name = "system:" + chartName + "-admission-server"
-	fromChart, alone := render(t, "admission: {enabled: true}\nconfig: {loadBalancer: {limits: {some: {namespaces: a=b, maxSizeUnit: 1}}}}"), decode(t, string(shipped))
-	cluster := cmp.Diff(as[rbacv1.ClusterRole](t, alone, "ClusterRole", name).Rules, as[rbacv1.ClusterRole](t, fromChart, "ClusterRole", name).Rules)
-	// The Secret has another name.
-	local := cmp.Diff(as[rbacv1.Role](t, alone, "Role", name).Rules, as[rbacv1.Role](t, fromChart, "Role", name).Rules,
-		cmpopts.IgnoreFields(rbacv1.PolicyRule{}, "ResourceNames"))
-	if cluster != "" || local != "" {
-		t.Error(cluster, local)
 	}
 }

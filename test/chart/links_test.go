@@ -90,7 +90,7 @@ func TestEventsOfTheDocumentsExist(t *testing.T) {
 
 // What documents tell to set is a value.
 func TestValuesOfTheDocumentsExist(t *testing.T) {
-	named := regexp.MustCompile("`(config\\.[a-zA-Z.]+)`|--set ([a-zA-Z.]+)=|`((?:monitoring|admission|leaderElection|kubernetesAPI|logging|debug)\\.[a-zA-Z.]+)`")
+	named := regexp.MustCompile("`(config\\.[a-zA-Z.]+)`|--set ([a-zA-Z.]+)=|`((?:monitoring|admission|admissionPolicy|leaderElection|kubernetesAPI|logging|debug)\\.[a-zA-Z.]+)`")
 	count := 0
 	for _, file := range []string{"README.md", "SECURITY.md", "docs/getting-started.md", "docs/migration.md", "docs/operations.md", "docs/admission.md"} {
 		for _, m := range named.FindAllStringSubmatch(read(t, filepath.Join(root, file)), -1) {

@@ -22,6 +22,20 @@ var rendered = map[string][]string{
 	"configmap.yaml":  {"configmap.yaml"},
 	"deployment.yaml": {"manager.yaml", "poddisruptionbudget.yaml"},
 	"daemonset.yaml":  {"manager.yaml"},
+
+	"admission-rbac.yaml":    {"admission-rbac.yaml"},
+	"admission-server.yaml":  {"admission.yaml"},
+	"admission-webhook.yaml": {"admission-webhook.yaml"},
+	"admission-policy.yaml":  {"admission-policy.yaml"},
+}
+
+// renderedWith are the values of those that aren't rendered by default.
+var renderedWith = map[string]string{
+	"daemonset.yaml":         "kind: DaemonSet",
+	"admission-rbac.yaml":    "admission: {enabled: true}",
+	"admission-server.yaml":  "admission: {enabled: true}",
+	"admission-webhook.yaml": "admission: {enabled: true}",
+	"admission-policy.yaml":  "admissionPolicy: {enabled: true}",
 }
 
 // header stands above each of them.
@@ -54,11 +68,7 @@ func manifest(t *testing.T, templates []string, values string) string {
 func TestGoldenManifests(t *testing.T) {
 	for _, file := range slices.Sorted(maps.Keys(rendered)) {
 		t.Run(file, func(t *testing.T) {
-			values := ""
-			if file == "daemonset.yaml" {
-				values = "kind: DaemonSet"
-			}
-			golden.Check(t, manifests+file, manifest(t, rendered[file], values))
+			golden.Check(t, manifests+file, manifest(t, rendered[file], renderedWith[file]))
 		})
 	}
 }

@@ -174,6 +174,8 @@ func TestMistakesInValuesAreRefused(t *testing.T) {
 		{"a webhook that blocks", "admission: {enabled: true, webhook: {failurePolicy: Fail}}", "blockServicesWhenAway"},
 		{"a firewall without tags", "config: {firewall: {name: public}}", "tags"},
 		{"a PodMonitor that could read nothing", "monitoring: {podMonitor: {enabled: true}}", "tokenSecret"},
+		{"a policy that warns of what it refuses", "admissionPolicy: {enabled: true, validationActions: [Deny, Warn]}", "twice"},
+		{"a policy that does nothing", "admissionPolicy: {enabled: true, validationActions: []}", "validationActions"},
 		{"two monitors", "monitoring: {podMonitor: {enabled: true, tokenSecret: {name: a, key: b}}, serviceMonitor: {enabled: true}}", "twice"},
 	}
 	for _, test := range tests {

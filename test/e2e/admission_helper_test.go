@@ -22,7 +22,7 @@ import (
 
 const (
 	admissionName     = "digitalocean-cloud-controller-manager-admission-server"
-	admissionManifest = "../../deploy/admission"
+	admissionManifest = "../../deploy/manifests"
 )
 
 // admissionServer is a running server.
@@ -40,7 +40,7 @@ func prepareAdmission(t *testing.T, options ...option) *environment {
 	e := prepare(t, nil, options...)
 	e.mayWrite(createLB)               // which only asks
 	e.mayWarn("ClusterIPNotAllocated") // the API server's, of itself, when it starts slowly
-	e.apply("rbac.yaml")
+	e.apply("admission-rbac.yaml")
 	user, err := e.plane.AddUser("system:serviceaccount:kube-system:"+admissionName, "system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated")
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func (s *admissionServer) stop() error {
 // there is no network in which Services have one.
 func (s *admissionServer) register() {
 	s.e.t.Helper()
-	text, err := os.ReadFile(filepath.Join(admissionManifest, "webhook.yaml"))
+	text, err := os.ReadFile(filepath.Join(admissionManifest, "admission-webhook.yaml"))
 	if err != nil {
 		s.e.t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The admission server knows which namespaces a limit is for, by the rights that
-// it is shipped with.
+// The admission server knows which namespaces a limit is for, by the right that
+// the chart gives it where limits select some.
 func TestAdmissionFollowsTheLabelsOfNamespaces(t *testing.T) {
 	e := prepareAdmission(t, configFile(`
 loadBalancer:
@@ -20,6 +20,7 @@ loadBalancer:
       namespaces: tenant
       maxSizeUnit: 2
 `))
+	e.letWatchNamespaces(admissionName)
 	s := e.startAdmission()
 	s.register()
 	e.active()

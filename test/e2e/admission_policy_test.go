@@ -10,7 +10,7 @@ import (
 func TestAdmissionPolicyWithoutAServer(t *testing.T) {
 	e := prepareAdmission(t)
 	e.addService("old", func(svc *v1.Service) { svc.Annotations[annotationPrefix+"size-unit"] = "0" })
-	e.apply("policy.yaml")
+	e.apply("admission-policy.yaml")
 	e.active()
 	out, err := e.kubectl(serviceManifest("web", annotationPrefix+"size-unit", "0", annotationPrefix+"type", "GLOBAL"), "apply", "-f", "-")
 	for _, want := range []string{

@@ -38,7 +38,9 @@ func configFile(text string) option {
 
 // watchNamespaces lets the manager know the labels of namespaces, as the chart does
 // where limits select them.
-func watchNamespaces(e *environment) {
+func watchNamespaces(e *environment) { e.letWatchNamespaces("cloud-controller-manager") }
+
+func (e *environment) letWatchNamespaces(serviceAccount string) {
 	e.t.Helper()
 	const name = "namespaces-for-limits"
 	role := &rbacv1.ClusterRole{
@@ -48,7 +50,7 @@ func watchNamespaces(e *environment) {
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "kube-system", Name: "cloud-controller-manager"}},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "kube-system", Name: serviceAccount}},
 	}
 	if _, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, role, metav1.CreateOptions{}); err != nil {
 		e.t.Fatal(err)

@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -12,9 +10,6 @@ import (
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
 )
-
-// Name is that of the policy and of its binding.
-const Name = "digitalocean-load-balancer-annotations"
 
 // Variables that rules speak of.
 const (
@@ -26,48 +21,29 @@ const (
 	samePorts = `variables.isOld && variables.tcpPorts == oldObject.spec.?ports.orValue([]).filter(p, p.?protocol.orValue("TCP") == "TCP").map(p, p.port)`
 )
 
-// Policy makes the policy.
-func Policy() *admissionregistrationv1.ValidatingAdmissionPolicy {
-	ignore, equivalent, invalid := admissionregistrationv1.Ignore, admissionregistrationv1.Equivalent, metav1.StatusReasonInvalid
-	return &admissionregistrationv1.ValidatingAdmissionPolicy{
-		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicy"},
-		ObjectMeta: metav1.ObjectMeta{Name: Name},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
-			FailurePolicy: &ignore,
-			MatchConstraints: &admissionregistrationv1.MatchResources{
-				MatchPolicy: &equivalent,
-				NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
-					Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn, Values: []string{metav1.NamespaceSystem},
-				}}},
-				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"services"}},
-				}}},
-			},
-			MatchConditions: []admissionregistrationv1.MatchCondition{
-				{Name: "load-balancer", Expression: `object.spec.type == "LoadBalancer" && !has(object.spec.loadBalancerClass)`},
-				{Name: "not-deleting", Expression: `!has(object.metadata.deletionTimestamp)`},
-			},
-			Variables: variables(),
-			Validations: []admissionregistrationv1.Validation{{
-				Expression:        "variables.problems.size() == 0",
-				Message:           "an annotation of the load balancer is invalid",
-				MessageExpression: `variables.problems.join("; ")`,
-				Reason:            &invalid,
-			}},
+// Spec makes the policy's. The chart adds how it fails, the namespaces that are
+// left out, and the binding that makes it effective.
+func Spec() admissionregistrationv1.ValidatingAdmissionPolicySpec {
+	equivalent, invalid := admissionregistrationv1.Equivalent, metav1.StatusReasonInvalid
+	return admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		MatchConstraints: &admissionregistrationv1.MatchResources{
+			MatchPolicy: &equivalent,
+			ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"services"}},
+			}}},
 		},
-	}
-}
-
-// Binding makes the policy effective everywhere.
-func Binding() *admissionregistrationv1.ValidatingAdmissionPolicyBinding {
-	return &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicyBinding"},
-		ObjectMeta: metav1.ObjectMeta{Name: Name},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName:        Name,
-			ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+		MatchConditions: []admissionregistrationv1.MatchCondition{
+			{Name: "load-balancer", Expression: `object.spec.type == "LoadBalancer" && !has(object.spec.loadBalancerClass)`},
+			{Name: "not-deleting", Expression: `!has(object.metadata.deletionTimestamp)`},
 		},
+		Variables: variables(),
+		Validations: []admissionregistrationv1.Validation{{
+			Expression:        "variables.problems.size() == 0",
+			Message:           "an annotation of the load balancer is invalid",
+			MessageExpression: `variables.problems.join("; ")`,
+			Reason:            &invalid,
+		}},
 	}
 }
 
@@ -136,34 +112,11 @@ func shown(v string) string {
 	return fmt.Sprintf(`(size(%[1]s) > %[2]d ? %[1]s.substring(0, %[2]d) + "…" : %[1]s).replace("\n", " ").replace("\r", " ")`, v, maxValue)
 }
 
-// Manifest is the policy and its binding as YAML.
+// Manifest is the specification as YAML.
 func Manifest() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteString("# Made from the registry of annotations by make generate.\n" +
-		"# The static rules of the admission server, without a server. Needs Kubernetes 1.31.\n")
-	for i, object := range []any{Policy(), Binding()} {
-		if i > 0 {
-			b.WriteString("---\n")
-		}
-		text, err := marshal(object)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(text)
-	}
-	return b.Bytes(), nil
-}
-
-// marshal leaves the status out, which is the API server's.
-func marshal(object any) ([]byte, error) {
-	text, err := json.Marshal(object)
+	text, err := yaml.Marshal(Spec())
 	if err != nil {
 		return nil, fmt.Errorf("encode policy: %w", err)
 	}
-	fields := map[string]any{}
-	if err := json.Unmarshal(text, &fields); err != nil {
-		return nil, fmt.Errorf("encode policy: %w", err)
-	}
-	delete(fields, "status")
-	return yaml.Marshal(fields)
+	return append([]byte("# Made from the registry of annotations by make generate.\n"), text...), nil
 }

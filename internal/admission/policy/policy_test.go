@@ -24,7 +24,7 @@ func TestDocumentationOfThePolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden.Check(t, "../../../deploy/admission/policy.yaml", string(manifest))
+	golden.Check(t, "../../../deploy/charts/digitalocean-cloud-controller-manager/files/admission-policy.yaml", string(manifest))
 }
 
 // program is the policy as the API server compiles it.
@@ -46,7 +46,7 @@ func compile(t *testing.T) program {
 		t.Fatal(err)
 	}
 	var p program
-	for _, v := range Policy().Spec.Variables {
+	for _, v := range Spec().Variables {
 		ast, issues := extended.NewExpressionsEnv().Compile(v.Expression)
 		if issues.Err() != nil {
 			t.Fatalf("%s: %v", v.Name, issues.Err())
