@@ -72,14 +72,19 @@ func TestInvariantsNoticeEveryHarm(t *testing.T) {
 		"the Service has another type": {func(w *world) {
 			w.services[0].Spec.Type = v1.ServiceTypeClusterIP
 		}, "is ClusterIP now"},
-		"made for nobody":      {func(w *world) { w.born = nil }, "nobody knows"},
-		"the Service lingers":  {func(w *world) { w.services[0].DeletionTimestamp = &metav1.Time{Time: time.Now()} }, "is deleted, and kept by"},
-		"no cluster tag":       {func(w *world) { w.balancers[0].Tags = nil }, "tag is missing"},
-		"another's mark":       {func(w *world) { w.balancers[0].Tags = append(w.balancers[0].Tags, markPrefix+"x") }, "another Service's mark"},
-		"the droplet is gone":  {func(w *world) { w.droplets = nil }, "without a droplet"},
-		"a Node was murdered":  {func(w *world) { w.murders = []string{"Node x was deleted"} }, "Node x was deleted"},
-		"no provider ID":       {func(w *world) { w.nodes[0].Spec.ProviderID = "" }, "no provider ID"},
-		"the tag is too wide":  {func(w *world) { w.aim() }, "the backends' tag is on"},
+		"made for nobody":                    {func(w *world) { w.born = nil }, "nobody knows"},
+		"the Service lingers":                {func(w *world) { w.services[0].DeletionTimestamp = &metav1.Time{Time: time.Now()} }, "is deleted, and kept by"},
+		"no cluster tag":                     {func(w *world) { w.balancers[0].Tags = nil }, "tag is missing"},
+		"another's mark":                     {func(w *world) { w.balancers[0].Tags = append(w.balancers[0].Tags, markPrefix+"x") }, "another Service's mark"},
+		"the droplet is gone":                {func(w *world) { w.droplets = nil }, "without a droplet"},
+		"a Node was murdered":                {func(w *world) { w.murders = []string{"Node x was deleted"} }, "Node x was deleted"},
+		"no provider ID":                     {func(w *world) { w.nodes[0].Spec.ProviderID = "" }, "no provider ID"},
+		"the tag is too wide":                {func(w *world) { w.aim() }, "the backends' tag is on"},
+		"of another network, lists droplets": {func(w *world) { w.narrow() }, ""},
+		"of another network, one droplet too few": {func(w *world) {
+			w.narrow()
+			w.balancers[0].DropletIDs = nil
+		}, "droplets"},
 		"no firewall":          {func(w *world) { w.firewalls = nil }, ""},
 		"disowned: not judged": {func(w *world) { w.services[0].Annotations[annotation.Disown], w.balancers[0].SizeUnit = "true", 9 }, ""},
 	} {
@@ -105,6 +110,15 @@ func (w *world) double() {
 	second := *w.balancers[0]
 	second.ID = "lb2"
 	w.balancers, w.born["lb2"] = append(w.balancers, &second), uid
+}
+
+// narrow has the load balancer be of a network that its Service doesn't ask for,
+// and list droplets where others target the tag.
+func (w *world) narrow() {
+	w.targetTag, w.balancers[0].Network = true, annotation.NetworkInternal
+	d := w.droplets[1]
+	d.Tags = []string{"k8s-backends:" + clusterID}
+	w.droplets[1] = d
 }
 
 // aim has the load balancer target a tag that is on a droplet too many.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/common/expfmt"
@@ -16,6 +17,9 @@ import (
 	"digitalocean-cloud-controller-manager/internal/sandbox"
 	"digitalocean-cloud-controller-manager/test/harness"
 )
+
+// lastLines is how many lines of a manager's log a storm shows that failed.
+const lastLines = 30
 
 // manager is one that is started again whenever it ends, as a kubelet does.
 type manager struct {
@@ -58,7 +62,12 @@ func (m *manager) check(t *testing.T) {
 	for _, fault := range harness.Faults(text, token) {
 		t.Errorf("manager %s: %s", m.name, fault)
 	}
-	if directory := os.Getenv("CHAOS_LOGS"); directory != "" && t.Failed() {
+	if !t.Failed() {
+		return
+	}
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	t.Logf("manager %s, at last:\n%s", m.name, strings.Join(lines[max(0, len(lines)-lastLines):], "\n"))
+	if directory := os.Getenv("CHAOS_LOGS"); directory != "" {
 		path := filepath.Join(directory, filepath.Base(t.Name())+"-"+m.name+".log")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Log(err)

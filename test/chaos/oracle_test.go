@@ -68,6 +68,15 @@ func (w *world) differences(svc *v1.Service, spec annotation.Spec, desired, actu
 	}
 	desired = loadbalancer.Ignore(desired, actual, spec.Ignored)
 	changes := loadbalancer.Diff(desired, actual)
+	if isOfAnotherKind(changes) {
+		// Its settings are for another kind of load balancer; it serves as it is.
+		kept := actual
+		if actual.Tag == "" {
+			spec.Type, spec.Network = actual.Type, actual.Network
+			kept.DropletIDs = loadbalancer.SelectBackends(spec, actual.NetworkStack, w.candidates()).DropletIDs
+		}
+		changes = loadbalancer.Diff(kept, actual)
+	}
 	// What was to be left once is left, until the Service is edited.
 	if w.seen[svc.UID].reported {
 		changes = loadbalancer.Of(loadbalancer.ChangeDroplets, changes)
@@ -79,6 +88,14 @@ func (w *world) differences(svc *v1.Service, spec annotation.Spec, desired, actu
 		}
 	}
 	return texts
+}
+
+// isOfAnotherKind tells whether the load balancer is of another type or network
+// than its Service asks for, which only a new one can be.
+func isOfAnotherKind(changes []loadbalancer.Change) bool {
+	return slices.ContainsFunc(changes, func(c loadbalancer.Change) bool {
+		return c.Kind == loadbalancer.ChangeImmutable && (c.Field == loadbalancer.FieldType || c.Field == loadbalancer.FieldNetwork)
+	})
 }
 
 // certificate is the id of the one that a Service names. It is not known where
