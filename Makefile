@@ -75,7 +75,7 @@ FUZZ_PARALLEL ?= $(shell nproc)
 
 .PHONY: mangle
 mangle: ## Every field of the API's answers missing, empty and of every other type, one at a time (make test: two ways each).
-	MANGLE=all go test -count=1 -timeout 60m -run Mangle\|Wrong ./internal/loadbalancer/reconciler ./internal/instances
+	MANGLE=all go test -count=1 -timeout 60m -run Mangle\|Wrong ./internal/loadbalancer/reconciler ./internal/instances ./internal/firewall ./internal/tagging ./internal/targets
 
 .PHONY: fuzz
 fuzz: ## Run every fuzzer, one after the other (FUZZTIME=10m, FUZZ_PARALLEL=1); inputs that fail stay in testdata/fuzz.

@@ -49,7 +49,13 @@ func forbidden(clienttesting.Action) (bool, runtime.Object, error) {
 // post makes an object as a person would.
 func (c *cluster) post(path, body string) {
 	c.t.Helper()
-	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, "http://api.test"+path, strings.NewReader(body))
+	c.send(http.MethodPost, path, body)
+}
+
+// send asks the API for what a person would.
+func (c *cluster) send(method, path, body string) {
+	c.t.Helper()
+	req, err := http.NewRequestWithContext(c.t.Context(), method, "http://api.test"+path, strings.NewReader(body))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -60,7 +66,7 @@ func (c *cluster) post(path, body string) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= 300 {
-		c.t.Fatalf("POST %s: %s", path, resp.Status)
+		c.t.Fatalf("%s %s: %s", method, path, resp.Status)
 	}
 }
 

@@ -3,6 +3,7 @@ package firewall
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -90,10 +91,13 @@ type cluster struct {
 	events *record.FakeRecorder
 	object *v1.ObjectReference
 
+	// transport is how controllers reach the API from the next start on.
+	transport  http.RoundTripper
 	controller *Controller
 	registry   metrics.KubeRegistry
-	stop       func()
-	version    int
+	// cancel tells the controller to end, and stop waits until it has.
+	cancel, stop func()
+	version      int
 	// afterGet is called after each reading of the firewall.
 	afterGet atomic.Pointer[func()]
 }
@@ -103,6 +107,7 @@ func newCluster(t *testing.T, services ...*v1.Service) *cluster {
 		t: t, sim: simulator.New(simulator.WithRateLimit(0, 0)), kube: fake.NewClientset(), events: record.NewFakeRecorder(10_000),
 		object: &v1.ObjectReference{Kind: "Lease", Namespace: "kube-system", Name: "cloud-controller-manager"},
 	}
+	c.transport = c.sim.Transport()
 	for _, svc := range services {
 		if err := c.kube.Tracker().Add(svc); err != nil {
 			t.Fatal(err)
@@ -118,7 +123,7 @@ func (c *cluster) start(edits ...func(*Options)) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	client, err := doapi.New(doapi.Options{TokenSource: doapi.StaticToken(token), Version: "test", Transport: c.sim.Transport()})
+	client, err := doapi.New(doapi.Options{TokenSource: doapi.StaticToken(token), Version: "test", Transport: c.transport})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -140,6 +145,7 @@ func (c *cluster) start(edits ...func(*Options)) {
 	factory.Start(ctx.Done())
 	done := make(chan struct{})
 	go func() { c.controller.Run(ctx); close(done) }()
+	c.cancel = cancel
 	c.stop = func() { cancel(); factory.Shutdown(); <-done }
 	c.wait(time.Second)
 }

@@ -2,6 +2,7 @@ package tagging
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -42,16 +43,25 @@ type rig struct {
 func newRig(t *testing.T, options ...simulator.Option) *rig {
 	r := &rig{
 		t: t, sim: simulator.New(append([]simulator.Option{simulator.WithToken("dop_v1_test", "blue")}, options...)...),
-		kube: fake.NewClientset(), registry: metrics.NewKubeRegistry(), cluster: loadbalancer.Cluster{ID: "blue"},
+		kube: fake.NewClientset(), cluster: loadbalancer.Cluster{ID: "blue"},
 	}
+	r.renew(r.sim.Transport())
+	return r
+}
+
+// renew makes a controller with an empty memory, as a new process has, which
+// reaches the API by the transport.
+func (r *rig) renew(transport http.RoundTripper) {
+	r.t.Helper()
 	token, _, err := doapi.NewToken("dop_v1_test")
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	r.client, err = doapi.New(doapi.Options{TokenSource: doapi.StaticToken(token), Version: "test", Transport: r.sim.Transport()})
+	r.client, err = doapi.New(doapi.Options{TokenSource: doapi.StaticToken(token), Version: "test", Transport: transport})
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
+	r.registry = metrics.NewKubeRegistry()
 	r.informers = informers.NewSharedInformerFactory(r.kube, 0)
 	r.balancers = inventory.NewLoadBalancers(r.client.LoadBalancers, clock.RealClock{})
 	r.controller, err = New(Options{
@@ -61,9 +71,8 @@ func newRig(t *testing.T, options ...simulator.Option) *rig {
 		Metrics:  NewMetrics(r.registry.MustRegister), Clock: clock.RealClock{},
 	})
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	return r
 }
 
 // balancer makes a load balancer that works.

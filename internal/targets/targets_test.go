@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"digitalocean-cloud-controller-manager/internal/doapi"
+	"digitalocean-cloud-controller-manager/internal/mangle"
 	"digitalocean-cloud-controller-manager/simulator"
 )
 
@@ -25,6 +26,7 @@ type rig struct {
 	tag *Tag
 	// client is anybody's.
 	client *doapi.Client
+	wire   *mangle.Transport
 }
 
 func newRig(t *testing.T, options ...simulator.Option) *rig {
@@ -33,7 +35,8 @@ func newRig(t *testing.T, options ...simulator.Option) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := doapi.New(doapi.Options{TokenSource: doapi.StaticToken(token), Version: "test", Transport: r.sim.Transport()})
+	r.wire = &mangle.Transport{Next: r.sim.Transport()}
+	client, err := doapi.New(doapi.Options{TokenSource: doapi.StaticToken(token), Version: "test", Transport: r.wire})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func left(c *crashing) {
 
 // nodesChanged is told by the framework.
 func (c *crashing) nodesChanged() {
-	if err := c.UpdateLoadBalancer(c.process.ctx, "", c.web(), nil); err != nil {
+	if err := c.UpdateLoadBalancer(c.ctx, "", c.web(), nil); err != nil {
 		c.t.Fatal(err)
 	}
 }

@@ -3,9 +3,7 @@ package reconciler
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +13,7 @@ import (
 	servicehelpers "k8s.io/cloud-provider/service/helpers"
 	"k8s.io/utils/clock"
 
+	"digitalocean-cloud-controller-manager/internal/crash"
 	"digitalocean-cloud-controller-manager/internal/targets"
 	"digitalocean-cloud-controller-manager/simulator"
 )
@@ -23,18 +22,20 @@ import (
 // service controller works.
 type crashing struct {
 	*stand
-	process *process
+	process *crash.Process
+	// ctx ends with the process.
+	ctx context.Context
 	// byTag has load balancers target a tag, from the next process on.
 	byTag bool
 }
 
 // begin starts a process.
-func (c *crashing) begin(end crash) {
+func (c *crashing) begin(end crash.Point) {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(c.t.Context())
-	p := &process{ctx: ctx, end: end}
-	p.die = func() { c.stop(); cancel() }
-	c.process, c.transport, c.client = p, p.toDigitalOcean(c.sim.Transport()), p.toKubernetes(c.kube)
+	c.ctx = ctx
+	c.process = crash.NewProcess(end, func() { c.stop(); cancel() })
+	c.transport, c.client = c.process.Transport(c.sim.Transport()), c.process.Kubernetes(c.kube)
 	c.start()
 }
 
@@ -43,23 +44,23 @@ func (c *crashing) begin(end crash) {
 func (c *crashing) again() {
 	c.t.Helper()
 	c.end()
-	c.begin(c.process.end)
+	c.begin(c.process.End())
 }
 
 // live lets two hours pass, in which a process that died is started again.
 func (c *crashing) live() {
 	c.t.Helper()
 	for i := range 32 {
-		if _, dead := c.process.state(); dead {
+		if c.process.Dead() {
 			c.end()
-			c.begin(crash{})
+			c.begin(crash.Point{})
 		}
 		c.framework()
 		if i < 10 {
 			c.later(10 * time.Second)
 			continue
 		}
-		if _, err := c.CheckDrift(c.process.ctx); err != nil && c.process.ctx.Err() == nil {
+		if _, err := c.CheckDrift(c.ctx); err != nil && c.ctx.Err() == nil {
 			c.t.Fatal(err)
 		}
 		c.later(DefaultDriftPeriod)
@@ -88,16 +89,16 @@ func (c *crashing) ensured(svc *v1.Service) {
 			return
 		}
 	}
-	status, err := c.EnsureLoadBalancer(c.process.ctx, "", svc, nil)
+	status, err := c.EnsureLoadBalancer(c.ctx, "", svc, nil)
 	if err == nil && !servicehelpers.LoadBalancerStatusEqual(&svc.Status.LoadBalancer, status) {
 		c.patched(svc, func(svc *v1.Service) { svc.Status.LoadBalancer = *status })
 	}
 }
 
 func (c *crashing) cleanedUp(svc *v1.Service) {
-	_, exists, err := c.GetLoadBalancer(c.process.ctx, "", svc)
+	_, exists, err := c.GetLoadBalancer(c.ctx, "", svc)
 	if err == nil && exists {
-		err = c.EnsureLoadBalancerDeleted(c.process.ctx, "", svc)
+		err = c.EnsureLoadBalancerDeleted(c.ctx, "", svc)
 	}
 	if err != nil {
 		return // it is tried again
@@ -161,7 +162,7 @@ func (c *crashing) outcome() outcome {
 
 // crashed walks a path whose process ends as told, in a world with a stranger's
 // load balancer, and returns what is left and what that process wrote.
-func crashed(t *testing.T, way crashPath, end crash) (left outcome, writes []string) {
+func crashed(t *testing.T, way crashPath, end crash.Point) (left outcome, writes []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c := &crashing{}
@@ -169,7 +170,7 @@ func crashed(t *testing.T, way crashPath, end crash) (left outcome, writes []str
 			o.KeepMissing = way.keepMissing
 			o.Target = Target{Tag: targets.New("k8s-backends:c1", c.digitalOcean.Tags, c.digitalOcean.Droplets, clock.RealClock{}), Wanted: c.byTag}
 		})
-		c.begin(crash{})
+		c.begin(crash.Point{})
 		lb, _ := c.terraform()
 		c.byHand(lb.ID, func(lb *simulator.LoadBalancer) { lb.Name, lb.Tags = "stranger", []string{"k8s:c2", "k8s-svc:other"} })
 		before := c.balancer(lb.ID)
@@ -177,12 +178,12 @@ func crashed(t *testing.T, way crashPath, end crash) (left outcome, writes []str
 			way.before(c)
 			c.live()
 		}
-		c.process.arm(end)
+		c.process.Arm(end)
 		way.walk(c)
 		armed := c.process
 		c.live()
 		left = c.outcome()
-		writes, _ = armed.state()
+		writes = armed.Writes()
 		if diff := gocmp.Diff(before, c.balancer(lb.ID)); diff != "" {
 			t.Errorf("the stranger's load balancer: %s", diff)
 		}
@@ -199,21 +200,7 @@ func crashed(t *testing.T, way crashPath, end crash) (left outcome, writes []str
 func TestWhereverAProcessIsKilledTheNextOneFinishesItsWork(t *testing.T) {
 	for name, way := range crashPaths() {
 		t.Run(name, func(t *testing.T) {
-			want, writes := crashed(t, way, crash{})
-			if diff := gocmp.Diff(way.writes, writes); diff != "" {
-				t.Fatalf("writes when nothing happens: %s", diff)
-			}
-			for n, write := range writes {
-				for _, acted := range []bool{false, true} {
-					when := map[bool]string{false: "before", true: "after"}[acted]
-					t.Run(fmt.Sprintf("%s %d %s", when, n+1, strings.ReplaceAll(write, "/", "-")), func(t *testing.T) {
-						got, _ := crashed(t, way, crash{n + 1, acted})
-						if diff := gocmp.Diff(want, got); diff != "" {
-							t.Errorf("what is left differs (-undisturbed +killed): %s", diff)
-						}
-					})
-				}
-			}
+			crash.Everywhere(t, way.writes, func(t *testing.T, end crash.Point) (outcome, []string) { return crashed(t, way, end) })
 		})
 	}
 }
