@@ -42,7 +42,7 @@ func (r *Reconciler) syncAgain(ctx context.Context, key types.NamespacedName) {
 		logger.V(2).Info("Sync of the Service failed", "err", err)
 		next.wait = waitUnknown
 	}
-	r.postpone(svc, next.wait)
+	r.postpone(svc, next)
 	r.again.after(key, next.wait)
 }
 

@@ -171,6 +171,10 @@ func TestAnErroredLoadBalancerThatServedIsReported(t *testing.T) {
 		s.pass()
 		s.wantNews("its status is errored", events.LoadBalancerErrored)
 		s.wantWrites()
+		// The next look finds that it works again, and does what was left undone.
+		s.byHand(lb.ID, func(lb *simulator.LoadBalancer) { lb.Status, lb.SizeUnit = "active", 3 })
+		s.pass()
+		s.wantWrites("PUT /v2/load_balancers/" + lb.ID)
 	})
 }
 

@@ -71,7 +71,10 @@ func (r *Reconciler) countContacts() {
 }
 
 // postpone notes that nothing is gained by another sync before the wait is over.
-func (r *Reconciler) postpone(svc *v1.Service, wait time.Duration) {
-	until := r.clock.Now().Add(wait)
+func (r *Reconciler) postpone(svc *v1.Service, n next) {
+	until := r.clock.Now().Add(n.wait)
+	if n.seen {
+		until = time.Time{}
+	}
 	r.note(svc, func(m *memory) { m.postponed = until })
 }

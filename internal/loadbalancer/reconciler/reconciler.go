@@ -216,7 +216,7 @@ func (r *Reconciler) EnsureLoadBalancer(ctx context.Context, _ string, svc *v1.S
 		return status, nil
 	}
 	next := r.report(ctx, svc, err)
-	r.postpone(svc, next.wait)
+	r.postpone(svc, next)
 	if next.quietly {
 		r.again.after(keyOf(svc), next.wait)
 		return svc.Status.LoadBalancer.DeepCopy(), nil

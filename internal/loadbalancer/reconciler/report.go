@@ -169,6 +169,9 @@ type next struct {
 	// quietly is true where nothing is wrong with the Service, and time alone
 	// helps.
 	quietly bool
+	// seen is true where a look for drift, with its list of all load balancers,
+	// tells whether the trouble is over, so that it is tried again then as well.
+	seen bool
 }
 
 // report tells the Service's owner what is wrong and decides when to try
@@ -193,7 +196,7 @@ func (r *Reconciler) report(ctx context.Context, svc *v1.Service, err error) nex
 		return next{wait: pendingWait(pending.age), quietly: true}
 	case errors.As(err, &errored):
 		r.recorder.Tell(svc, events.LoadBalancerErrored, errored.Error())
-		return next{wait: errored.wait, quietly: errored.replaced}
+		return next{wait: errored.wait, quietly: errored.replaced, seen: true}
 	case errors.As(err, &resize):
 		r.recorder.Tell(svc, events.LoadBalancerResizeRefused, "DigitalOcean refuses another size for now, which is tried again each minute: "+resize.Error()+". Everything else is as it should be.")
 		return next{wait: waitResize, quietly: true}
