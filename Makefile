@@ -47,6 +47,13 @@ e2e: ## Tests of the built manager against a real kube-apiserver, etcd and the s
 	KUBEBUILDER_ASSETS=$$(go run ./cmd/ccmctl controlplane) go test -race -count=1 -timeout 30m -parallel 5 $(ARGS) $(E2E)
 	KUBEBUILDER_ASSETS=$$(go run ./cmd/ccmctl controlplane) go test -count=1 -short -run '^TestMatrix$$' ./test/bench
 
+# Versions of Kubernetes that `make test-versions` tests against.
+VERSIONS ?= 1.34.4 1.35.4 1.36.3 1.37.2
+
+.PHONY: test-versions
+test-versions: ## End-to-end tests against each supported Kubernetes (VERSIONS=, ARGS=), which takes hours; a table of what passed.
+	ARGS='$(ARGS)' hack/test-versions.sh $(VERSIONS)
+
 .PHONY: image-test
 image-test: ## Build the images twice and look into them.
 	cd hack/image && go vet ./... && go test -count=1 $(ARGS) ./...
