@@ -177,11 +177,6 @@ func (c *Cloud) SetInformers(factory informers.SharedInformerFactory) {
 		DriftPeriod: c.config.DriftPeriod, KeepMissing: c.config.KeepMissing, Target: c.target(), Limits: c.limits(factory),
 		Rehearsal: c.rehearsal,
 	})
-	if _, err := factory.Core().V1().Nodes().Informer().AddEventHandler(c.balancers.NodeHandler()); err != nil {
-		// An informer that is stopped before it was started.
-		klog.FromContext(c.kube.context).Error(err, "Changes of Nodes' labels will not act at once")
-	}
-	go c.balancers.Run(c.kube.context)
 }
 
 // cluster is what all load balancers share.

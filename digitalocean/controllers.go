@@ -28,6 +28,9 @@ import (
 // chooses by.
 func Controllers() map[string]app.ControllerInitFuncConstructor {
 	all := maps.Clone(app.DefaultInitFuncConstructors)
+	services := all[names.ServiceLBController]
+	services.Constructor = constructServices
+	all[names.ServiceLBController] = services
 	for name, start := range map[string]starter{
 		firewall.ControllerName: (*Cloud).startFirewall,
 		tagging.Name:            (*Cloud).startTagging,

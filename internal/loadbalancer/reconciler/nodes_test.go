@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -123,4 +124,77 @@ func TestASelectorIsNotTargetedByTag(t *testing.T) {
 			t.Errorf("%q: tag %q, droplets %v", test.selector, desired.Tag, desired.DropletIDs)
 		}
 	}
+}
+
+// change changes a Node, and tells the handler of Nodes.
+func (s *stand) change(name string, edit func(*v1.Node)) {
+	s.t.Helper()
+	object, exists, err := s.nodes.GetByKey(name)
+	if err != nil || !exists {
+		s.t.Fatalf("no Node %q: %v", name, err)
+	}
+	was := object.(*v1.Node)
+	is := was.DeepCopy()
+	edit(is)
+	if err := s.nodes.Update(is); err != nil {
+		s.t.Fatal(err)
+	}
+	s.NodeHandler().OnUpdate(was, is)
+	s.later(2 * time.Second)
+}
+
+func TestBackendsFollowNodesThatComeGoAndAreExcluded(t *testing.T) {
+	inStand(t, nil, func(s *stand) {
+		a := s.addNode(simulator.DropletSpec{Name: "a"})
+		s.ready()
+		before := s.mine().DropletIDs
+		b := s.addNode(simulator.DropletSpec{Name: "b"})
+		node, _, _ := s.nodes.GetByKey("b")
+		s.NodeHandler().OnAdd(node, false)
+		s.later(2 * time.Second)
+		with := append(slices.Clone(before), b.ID)
+		s.wantDroplets(with...)
+		for name, exclude := range map[string]func(*v1.Node){
+			"label": func(n *v1.Node) { n.Labels = map[string]string{v1.LabelNodeExcludeBalancers: ""} },
+			"taint": func(n *v1.Node) {
+				n.Spec.Taints = []v1.Taint{{Key: taintToBeDeleted, Effect: v1.TaintEffectNoSchedule}}
+			},
+		} {
+			s.change("b", exclude)
+			if got := s.mine().DropletIDs; slices.Contains(got, b.ID) {
+				s.t.Errorf("excluded by its %s, and a backend among %v", name, got)
+			}
+			s.change("b", func(n *v1.Node) { n.Labels, n.Spec.Taints = nil, nil })
+			s.wantDroplets(with...)
+		}
+		s.change("b", func(n *v1.Node) { n.Spec.ProviderID = "digitalocean://" + strconv.Itoa(a.ID) })
+		s.wantDroplets(before...)
+		object, _, _ := s.nodes.GetByKey("a")
+		if err := s.nodes.Delete(object); err != nil {
+			s.t.Fatal(err)
+		}
+		node, _, _ = s.nodes.GetByKey("b")
+		if err := s.nodes.Delete(node); err != nil {
+			s.t.Fatal(err)
+		}
+		s.NodeHandler().OnDelete(object)
+		s.later(2 * time.Second)
+		if got := s.mine().DropletIDs; slices.Contains(got, a.ID) {
+			s.t.Errorf("its Node is gone, and it is a backend among %v", got)
+		}
+	})
+}
+
+func TestNodesThatAreNoNewsCostNothing(t *testing.T) {
+	inStand(t, nil, func(s *stand) {
+		s.addNode(simulator.DropletSpec{Name: "a"})
+		s.ready()
+		node, _, _ := s.nodes.GetByKey("a")
+		s.NodeHandler().OnAdd(node, true)
+		s.change("a", func(n *v1.Node) { n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady}} })
+		if n := s.again.items.Len(); n > 0 {
+			s.t.Errorf("%d Services wait", n)
+		}
+		s.wantCalls()
+	})
 }
