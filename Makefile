@@ -55,7 +55,7 @@ test-versions: ## End-to-end tests against each supported Kubernetes (VERSIONS=,
 	ARGS='$(ARGS)' hack/test-versions.sh $(VERSIONS)
 
 .PHONY: image-test
-image-test: ## Build the images twice and look into them.
+image-test: ## Build the images, look into them, and publish them to a registry of the test's.
 	cd hack/image && go vet ./... && go test -count=1 $(ARGS) ./...
 
 .PHONY: vulncheck
@@ -107,23 +107,29 @@ chromium: ## Install Debian's Chromium, if there is none yet, for the tests of t
 
 ##@ Release
 
-IMAGE := cd hack/image && go run . --root ../.. --version $(VERSION) --commit $(COMMIT) --created $(shell git log -1 --format=%ct 2>/dev/null)
+# Where what is released is put, and further arguments of `helm push`, such as
+# --plain-http for a registry without TLS.
+DIST           ?= $(CURDIR)/dist
+HELM_PUSH_ARGS ?=
+# When the images count as made, in seconds since 1970.
+CREATED        ?= $(shell git log -1 --format=%ct 2>/dev/null)
+
+IMAGE := cd hack/image && go run . --root ../.. --version $(VERSION) --commit $(COMMIT) --created $(CREATED)
 
 .PHONY: image
 image: ## Build the images for all platforms into dist/images, as OCI layouts (VERSION=v1.2.3).
-	$(IMAGE) --layout $(CURDIR)/dist/images
+	$(IMAGE) --layout $(DIST)/images
 
 .PHONY: publish
-publish: ## Push images and chart (VERSION=v1.2.3 REPOSITORY=registry/path); dist/published lists the images.
-	@[[ -n "$(REPOSITORY)" ]] || { echo "REPOSITORY=registry/path is missing: it says where to"; exit 2; }
-	mkdir -p dist
-	$(IMAGE) --repository $(REPOSITORY) --sbom $(CURDIR)/dist/sbom | tee $(CURDIR)/dist/published
-	$(TOOLS) helm package deploy/charts/digitalocean-cloud-controller-manager --app-version $(VERSION) --destination dist
-	$(TOOLS) helm push dist/*.tgz oci://$(REPOSITORY)/charts
+publish: ## Push images and chart (VERSION=v1.2.3 REPOSITORY=registry/path); dist/published lists them by digest.
+	@[[ -n "$(REPOSITORY)" ]] || { echo "Where to? Set REPOSITORY=registry/path, such as: VERSION=$(VERSION) REPOSITORY=registry.example.com/me make publish" >&2; exit 2; }
+	mkdir -p $(DIST)
+	$(IMAGE) --repository $(REPOSITORY) --sbom $(DIST)/sbom | tee $(DIST)/published
+	hack/release/publish-chart.sh $(VERSION) $(REPOSITORY) $(DIST) $(HELM_PUSH_ARGS) | tee -a $(DIST)/published
 
 .PHONY: bump-version
-bump-version: ## Prepare a release: version file, chart, changelog, manifests (NEW_VERSION=v1.2.3).
-	hack/release/bump-version.sh $(NEW_VERSION)
+bump-version: ## Prepare a release: version file, chart, changelog, manifests (NEW_VERSION=v1.2.3, and REPOSITORY= where the images will be).
+	REPOSITORY=$(REPOSITORY) hack/release/bump-version.sh $(NEW_VERSION)
 
 ##@ Change
 

@@ -130,7 +130,8 @@ func (o options) image(ctx context.Context, program string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return reference.String(), nil
+	// Without the tag, which the reference has as well: the digest is what is signed.
+	return reference.Context().Name() + "@" + reference.Identifier(), nil
 }
 
 // write makes an OCI layout of one index.
