@@ -70,6 +70,11 @@ spec: {type: LoadBalancer, ports: [{port: 80}], selector: {app: web}}
 `
 )
 
+// namedService is what NAME stands for.
+var namedService = care{before: "kubectl create service clusterip named --tcp=80", after: "kubectl delete service named"}
+
+var someValues = map[string]string{"values.yaml": "config: {clusterID: my-cluster}\n"}
+
 // cares are of the commands that don't work just so.
 var cares = map[string]care{
 	"kubectl -n kube-system create secret generic digitalocean --from-file=access-token=/path/to/token":                                                                                                    {after: forgetSecret},
@@ -77,7 +82,7 @@ var cares = map[string]care{
 	"helm install digitalocean-cloud-controller-manager deploy/charts/digitalocean-cloud-controller-manager --namespace kube-system --set image.repository=registry.example.com/digitalocean-cloud-controller-manager --set config.clusterID=my-cluster": {
 		after: uninstall,
 	},
-	"helm install digitalocean-cloud-controller-manager deploy/charts/digitalocean-cloud-controller-manager --namespace kube-system --set kind=DaemonSet --set kubernetesAPI.host=localhost --set kubernetesAPI.port=7445": {
+	"helm install digitalocean-cloud-controller-manager deploy/charts/digitalocean-cloud-controller-manager --namespace kube-system --set kind=DaemonSet --set image.repository=registry.example.com/digitalocean-cloud-controller-manager --set config.clusterID=my-cluster --set kubernetesAPI.host=localhost --set kubernetesAPI.port=7445": {
 		after: uninstall,
 	},
 	"kubectl apply -f deploy/manifests/rbac.yaml": {after: "kubectl delete -f deploy/manifests/rbac.yaml"},
@@ -85,11 +90,11 @@ var cares = map[string]care{
 
 	admissionServer: {after: strings.Replace(admissionServer, "apply", "delete", 1)},
 
-	// The public manager's objects have the names of ours.
-	"kubectl -n kube-system delete deployment digitalocean-cloud-controller-manager": {before: "kubectl apply -f deploy/manifests/deployment.yaml"},
-	"helm install digitalocean-cloud-controller-manager deploy/charts/digitalocean-cloud-controller-manager --namespace kube-system --take-ownership --values values.yaml": {
-		files: map[string]string{"values.yaml": "config: {clusterID: my-cluster}\n"}, before: "kubectl apply -f deploy/manifests/rbac.yaml",
+	// The public manager is there until it is deleted, and ours beside it and after it.
+	"helm install observer deploy/charts/digitalocean-cloud-controller-manager --namespace kube-system --values values.yaml --set config.observeOnly=true --set replicas=1 --set fullnameOverride=observer --set serviceAccount.name=observer --set leaderElection.resourceName=observer --set secureServing.port=10268 --set debug.port=12311": {
+		files: someValues, before: "kubectl apply -f test/chart/testdata/public-manager.yaml",
 	},
+	"helm install digitalocean-cloud-controller-manager deploy/charts/digitalocean-cloud-controller-manager --namespace kube-system --values values.yaml": {files: someValues},
 
 	"ccmctl lint deploy/*.yaml": {files: map[string]string{"deploy/web.yaml": wrongService}, code: 1},
 	"helm template my-chart | ccmctl lint -": {files: map[string]string{
@@ -102,5 +107,8 @@ var cares = map[string]care{
 	"ccmctl orphans":              {otherOutput: true},
 	"ccmctl doctor":               {otherOutput: true},
 
-	"TAG=k8s-svc:$(kubectl get service NAME -o jsonpath={.metadata.uid})": {before: "kubectl create service clusterip named --tcp=80", after: "kubectl delete service named"},
+	"TAG=k8s-svc:$(kubectl get service NAME -o jsonpath={.metadata.uid})": namedService,
+	"kubectl get service NAME -o yaml --show-managed-fields":              namedService,
+	// There are no Pods to be found.
+	"kubectl get pods --all-namespaces -o wide | grep cloud-controller-manager": {code: 1},
 }

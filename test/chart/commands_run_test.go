@@ -146,7 +146,9 @@ func (p *person) give(t *testing.T, c command) {
 		for name, text := range care.files {
 			writeFile(t, filepath.Join(at, name), text)
 		}
-		link(t, filepath.Join(p.at, "deploy"), filepath.Join(at, "deploy"))
+		for _, name := range []string{"deploy", "test"} {
+			link(t, filepath.Join(p.at, name), filepath.Join(at, name))
+		}
 	}
 	if out, _, err := p.shell(t, at, care.before); err != nil {
 		t.Fatalf("%s: %v: %s", care.before, err, out)
