@@ -21,7 +21,8 @@ var notRun = map[string]string{
 	"cosign verify --certificate-identity-regexp '/.github/workflows/release.yaml@refs/tags/' --certificate-oidc-issuer <the workflow's issuer> IMAGE":                                                                                             "needs a release",
 
 	// What other tests do.
-	"kubectl apply -f web.yaml": "needs the admission server; TestAdmission of test/e2e compares what kubectl shows",
+	"kubectl apply -k my-cluster": "TestTheKustomizationOfTheDocumentIsOne applies it",
+	"kubectl apply -f web.yaml":   "needs the admission server; TestAdmission of test/e2e compares what kubectl shows",
 	"go test -run WhereverAProcessIsKilled ./internal/loadbalancer/reconciler": "make unit runs it",
 	"#!/bin/sh\nexec kubectl do-ccm __complete \"$@\"":                         "kubectl calls it with a line that is being typed",
 }
@@ -86,7 +87,6 @@ var cares = map[string]care{
 		after: uninstall,
 	},
 	"kubectl apply -f deploy/manifests/rbac.yaml": {after: "kubectl delete -f deploy/manifests/rbac.yaml"},
-	"kubectl apply -k deploy/manifests":           {after: "kubectl delete -k deploy/manifests"},
 
 	admissionServer: {after: strings.Replace(admissionServer, "apply", "delete", 1)},
 

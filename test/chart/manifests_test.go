@@ -9,7 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+
 	"digitalocean-cloud-controller-manager/deploy"
+	"digitalocean-cloud-controller-manager/internal/config"
 	"digitalocean-cloud-controller-manager/internal/golden"
 )
 
@@ -126,5 +130,35 @@ func TestKustomizeBuildsTheManifests(t *testing.T) {
 	// A template of a Secret must not take the place of the real one.
 	if slices.ContainsFunc(objects, func(o *object) bool { return o.GetKind() == "Secret" }) {
 		t.Error("the Secret's template is among the resources")
+	}
+}
+
+var kustomization = regexp.MustCompile("(?s)```yaml\n([^`]*?kind: Kustomization\n.*?)```")
+
+func TestTheKustomizationOfTheDocumentIsOne(t *testing.T) {
+	c := startCluster(t)
+	m := kustomization.FindStringSubmatch(read(t, root+"/docs/getting-started.md"))
+	if m == nil {
+		t.Fatal("the document has none")
+	}
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "my-cluster", "kustomization.yaml"), m[1])
+	if err := os.CopyFS(filepath.Join(dir, chartName, "deploy", "manifests"), os.DirFS(manifests)); err != nil {
+		t.Fatal(err)
+	}
+	built, err := c.run(t, "", "kustomize", filepath.Join(dir, "my-cluster"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.accepts(t, built)
+	objects := decode(t, built)
+	pod := as[appsv1.Deployment](t, objects, "Deployment", chartName).Spec.Template.Spec
+	if image := pod.Containers[0].Image; !strings.HasPrefix(image, "registry.example.com/"+chartName+":v") {
+		t.Errorf("the image is %s", image)
+	}
+	settings := as[v1.ConfigMap](t, objects, "ConfigMap", chartName).Data["config.yaml"]
+	known, err := config.Read(lookup(pod.Containers[0].Env), strings.NewReader(settings))
+	if err != nil || known.ClusterID != "my-cluster" {
+		t.Errorf("%q: %v", settings, err)
 	}
 }
