@@ -176,6 +176,16 @@ func TestMistakesInValuesAreRefused(t *testing.T) {
 		{"a PodMonitor that could read nothing", "monitoring: {podMonitor: {enabled: true}}", "tokenSecret"},
 		{"a policy that warns of what it refuses", "admissionPolicy: {enabled: true, validationActions: [Deny, Warn]}", "twice"},
 		{"a policy that does nothing", "admissionPolicy: {enabled: true, validationActions: []}", "validationActions"},
+		{"no lease", "extraArgs: {leader-elect: false}", "leader-elect"},
+		{"a flag with dashes", "extraArgs: {--profiling: false}", "--profiling"},
+		{"a lease that ends before it is renewed", "leaderElection: {leaseDuration: 10s}", "longer than leaderElection.renewDeadline"},
+		{"no time to renew the lease", "leaderElection: {renewDeadline: 1m, leaseDuration: 1m30.5s, retryPeriod: 1m1s}", "longer than leaderElection.retryPeriod"},
+		{"two listeners on one port", "debug: {port: 10258}", "must differ"},
+		{"metrics on another's port", "config: {metricsAddress: ':12301'}", "must differ"},
+		{"the token in the environment", "extraEnv: {DO_ACCESS_TOKEN: abc}", "DO_ACCESS_TOKEN"},
+		{"a token with a line break", "token: {value: \"abc\\n\"}", "/token/value"},
+		{"a name that Kubernetes refuses", "fullnameOverride: My_Manager", "fullnameOverride"},
+		{"no settings at all", "config: null", "config"},
 		{"two monitors", "monitoring: {podMonitor: {enabled: true, tokenSecret: {name: a, key: b}}, serviceMonitor: {enabled: true}}", "twice"},
 	}
 	for _, test := range tests {
