@@ -185,7 +185,9 @@ func TestMistakesInValuesAreRefused(t *testing.T) {
 		{"the token in the environment", "extraEnv: {DO_ACCESS_TOKEN: abc}", "DO_ACCESS_TOKEN"},
 		{"a token with a line break", "token: {value: \"abc\\n\"}", "/token/value"},
 		{"a name that Kubernetes refuses", "fullnameOverride: My_Manager", "fullnameOverride"},
-		{"no settings at all", "config: null", "config"},
+		{"no settings at all", "config: null", "missing property 'config'"},
+		{"no image", "image: {repository: null}", "missing property 'repository'"},
+		{"no length of the lease", "leaderElection: {leaseDuration: null}", "missing property 'leaseDuration'"},
 		{"two monitors", "monitoring: {podMonitor: {enabled: true, tokenSecret: {name: a, key: b}}, serviceMonitor: {enabled: true}}", "twice"},
 	}
 	for _, test := range tests {
@@ -195,6 +197,19 @@ func TestMistakesInValuesAreRefused(t *testing.T) {
 				t.Errorf("error %v with %d bytes, want one with %q", err, len(out), test.want)
 			}
 		})
+	}
+}
+
+// What is optional can be left out altogether, as by null.
+func TestDefaultsOfPodsCanBeTakenAway(t *testing.T) {
+	const values = "{affinity: null, tolerations: null, resources: null, securityContext: null, podSecurityContext: null, priorityClassName: null, " +
+		"livenessProbe: null, nodeSelector: null, strategy: null, monitoring: {dashboard: {labels: null}}, admission: {enabled: true, resources: null}}"
+	pod := as[appsv1.Deployment](t, render(t, values), "Deployment", chartName).Spec.Template.Spec
+	if len(pod.Tolerations) > 0 || pod.Containers[0].SecurityContext != nil || len(pod.Containers[0].Resources.Requests) > 0 {
+		t.Errorf("%+v", pod)
+	}
+	if pod.Affinity == nil || pod.Containers[0].LivenessProbe == nil {
+		t.Error("affinity and probes have defaults that are more than values")
 	}
 }
 
