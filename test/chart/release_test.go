@@ -45,7 +45,6 @@ func maker(t *testing.T, dir string, args ...string) (string, error) {
 }
 
 func TestBumpVersionPreparesARelease(t *testing.T) {
-	t.Parallel()
 	dir := checkout(t)
 	if out, err := maker(t, dir, "bump-version", "NEW_VERSION=v9.8.7", "REPOSITORY=registry.example.com/me"); err != nil {
 		t.Fatalf("%v\n%s", err, out)

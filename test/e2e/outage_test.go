@@ -79,12 +79,13 @@ func (e *environment) interrupted() (deleted string) {
 	}
 	e.addService("midway", nil)
 	e.eventually(20*time.Second, "both requests are on their way", func() error {
-		names := map[string]bool{}
+		ids := map[string]bool{}
 		for _, lb := range e.sim.LoadBalancers() {
-			names[lb.ID] = true
+			ids[lb.ID] = true
 		}
-		if len(names) != 2 || names[gone.ID] {
-			return fmt.Errorf("there are %v", names)
+		// Those of "kept" and "midway".
+		if len(ids) != 2 || ids[gone.ID] {
+			return fmt.Errorf("there are %v", ids)
 		}
 		return nil
 	})
@@ -129,7 +130,7 @@ func (e *environment) converged(deleted string, uids map[string]string) {
 	if len(svc.Status.LoadBalancer.Ingress) == 0 {
 		e.t.Error("the address was taken from a Service")
 	}
-	e.writtenOnce(4, deleted)
+	e.writtenOnce(4, deleted) // kept, gone, midway and late
 	for name, uid := range uids {
 		node, err := e.node(name)
 		if err != nil || string(node.UID) != uid {
@@ -226,7 +227,7 @@ func TestALeaderGivesUpWhenEtcdHangs(t *testing.T) {
 	if all := e.writes(); len(all) > written {
 		t.Errorf("without a leader there was written: %v", all[written:])
 	}
-	if err := e.labels(); err == nil {
+	if err := e.writeToEtcd(); err == nil {
 		t.Error("etcd was not away")
 	}
 	if err := e.plane.ResumeEtcd(); err != nil {
@@ -239,8 +240,8 @@ func TestALeaderGivesUpWhenEtcdHangs(t *testing.T) {
 	}
 }
 
-// labels changes a Service, for which etcd is needed.
-func (e *environment) labels() error {
+// writeToEtcd changes a Service.
+func (e *environment) writeToEtcd() error {
 	ctx, cancel := context.WithTimeout(e.ctx, 2*time.Second)
 	defer cancel()
 	_, err := e.kube.CoreV1().Services("default").Patch(ctx, "kept", "application/merge-patch+json", []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})

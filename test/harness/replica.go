@@ -34,7 +34,7 @@ type Replica struct {
 // StartReplica starts one and keeps it up until the context ends, or Stop. Its
 // Log takes the place of the options'.
 func StartReplica(ctx context.Context, options sandbox.ManagerOptions) *Replica {
-	r := &Replica{options: options}
+	r := &Replica{options: options, delay: respawn}
 	r.options.Log = &r.Log
 	ctx, r.cancel = context.WithCancel(ctx)
 	r.running.Go(func() { r.run(ctx) })
