@@ -21,10 +21,10 @@ var notRun = map[string]string{
 	"cosign verify --certificate-identity-regexp '/.github/workflows/release.yaml@refs/tags/' --certificate-oidc-issuer <the workflow's issuer> IMAGE":                                                                                             "needs a release",
 
 	// What other tests do.
-	"kubectl apply -k my-cluster": "TestTheKustomizationOfTheDocumentIsOne applies it",
-	"kubectl apply -f web.yaml":   "needs the admission server; TestAdmission of test/e2e compares what kubectl shows",
-	"go test -run WhereverAProcessIsKilled ./internal/loadbalancer/reconciler": "make unit runs it",
-	"#!/bin/sh\nexec kubectl do-ccm __complete \"$@\"":                         "kubectl calls it with a line that is being typed",
+	"kubectl apply -k my-cluster":                          "TestTheKustomizationOfTheDocumentIsOne applies it",
+	"kubectl apply -f web.yaml":                            "needs the admission server; TestAdmission of test/e2e compares what kubectl shows",
+	"go test -run WhereverAProcessIsKilled ./internal/...": "make unit runs it",
+	"#!/bin/sh\nexec kubectl do-ccm __complete \"$@\"":     "kubectl calls it with a line that is being typed",
 }
 
 // care is what a command needs of this test.
