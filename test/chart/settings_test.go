@@ -188,6 +188,7 @@ func TestMistakesInValuesAreRefused(t *testing.T) {
 		{"no settings at all", "config: null", "missing property 'config'"},
 		{"no image", "image: {repository: null}", "missing property 'repository'"},
 		{"no length of the lease", "leaderElection: {leaseDuration: null}", "missing property 'leaseDuration'"},
+		{"a monitor of the loopback address", "{config: {metricsAddress: '127.0.0.1:9000'}, monitoring: {serviceMonitor: {enabled: true}}}", "loopback"},
 		{"two monitors", "monitoring: {podMonitor: {enabled: true, tokenSecret: {name: a, key: b}}, serviceMonitor: {enabled: true}}", "twice"},
 	}
 	for _, test := range tests {

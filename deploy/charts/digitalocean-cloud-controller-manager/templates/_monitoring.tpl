@@ -33,4 +33,7 @@ authorization:
 {{- if and $pod.enabled (not .Values.config.metricsAddress) (not $pod.tokenSecret) -}}
 {{- fail "monitoring.podMonitor needs monitoring.podMonitor.tokenSecret, or config.metricsAddress: the secure port answers nobody without a token" -}}
 {{- end -}}
+{{- if and (or $pod.enabled .Values.monitoring.serviceMonitor.enabled) (regexMatch "^(127\\.|localhost:|\\[::1\\]:)" (default "" .Values.config.metricsAddress)) -}}
+{{- fail "config.metricsAddress is the loopback address, where Prometheus can't read it: bind it to another one, or leave it out and let Prometheus read the secure port" -}}
+{{- end -}}
 {{- end }}
