@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -24,6 +26,9 @@ import (
 
 // commandTimeout bounds a command that reads a cluster and an account.
 const commandTimeout = 2 * time.Minute
+
+// lookOutputs are the formats of commands that look; the first is the default.
+var lookOutputs = []string{"text", "json"}
 
 // accessHelp is the part of the help on how both are reached.
 const accessHelp = `Only reads, from Kubernetes and from DigitalOcean. Takes the manager's settings
@@ -41,6 +46,32 @@ func (a *access) flags(cmd *cobra.Command) {
 	flags.StringVar(&a.kubeconfig, "kubeconfig", "", "file that tells how to reach the cluster (default: as kubectl)")
 	flags.StringVar(&a.context, "context", "", "context of the kubeconfig (default: its current one)")
 	flags.StringVar(&a.config, "cloud-config", "", "configuration file of the manager")
+}
+
+// lookFlags are those of the commands that look at a cluster and its account.
+type lookFlags struct {
+	access
+	output string
+}
+
+func (f *lookFlags) flags(cmd *cobra.Command) {
+	f.access.flags(cmd)
+	cmd.Flags().StringVarP(&f.output, "output", "o", lookOutputs[0], "format: "+strings.Join(lookOutputs, ", "))
+	complete(cmd, "output", lookOutputs)
+}
+
+// within has a command look at both, with a deadline.
+func (f *lookFlags) within(ctx context.Context, look func(context.Context, *world) error) error {
+	if !slices.Contains(lookOutputs, f.output) {
+		return fmt.Errorf("--output must be %s, got %q", alternatives(lookOutputs), f.output)
+	}
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	w, err := f.connect()
+	if err != nil {
+		return err
+	}
+	return look(ctx, w)
 }
 
 // world is both, and the settings they are seen by.
@@ -135,16 +166,30 @@ func (w *world) region(ctx context.Context) (string, error) {
 	return slug, nil
 }
 
-// cluster reads what the manager decides by.
-func (w *world) cluster(ctx context.Context) (preview.Cluster, error) {
-	return preview.ReadCluster(ctx, w.kube, w.settings.Limits.NeedNamespaces())
-}
-
-// preview is of the cluster, as it is or would be.
-func (w *world) preview(ctx context.Context, cluster preview.Cluster) (*preview.Preview, error) {
+// preview is of the cluster as it is, and of the Services that pick chooses, which
+// needn't be in the cluster yet. The caller closes it.
+func (w *world) preview(ctx context.Context, pick func(*preview.Cluster) ([]*v1.Service, error)) (*preview.Preview, []*v1.Service, error) {
+	cluster, err := preview.ReadCluster(ctx, w.kube, w.settings.Limits.NeedNamespaces())
+	if err != nil {
+		return nil, nil, err
+	}
+	services, err := pick(&cluster)
+	if err != nil {
+		return nil, nil, err
+	}
 	slug, err := w.region(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return preview.New(preview.Options{Settings: w.settings, Client: w.client, Region: slug, Cluster: cluster, Clock: clock.RealClock{}}), nil
+	p := preview.New(preview.Options{Settings: w.settings, Client: w.client, Region: slug, Cluster: cluster.With(services...), Clock: clock.RealClock{}})
+	return p, services, nil
+}
+
+// everything picks all Services of the cluster.
+func everything(cluster *preview.Cluster) ([]*v1.Service, error) {
+	var all []*v1.Service
+	for i := range cluster.Services {
+		all = append(all, &cluster.Services[i])
+	}
+	return all, nil
 }

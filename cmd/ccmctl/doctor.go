@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,7 @@ import (
 )
 
 func newDoctorCommand() *cobra.Command {
-	var f readFlags
+	var f lookFlags
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find out why it does not work, and what to do",
@@ -36,33 +37,23 @@ The exit code is 1 where an error was found, else 0.`,
   # For programs.
   ccmctl doctor -o json`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.doctor(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.doctor(cmd.Context(), cmd.OutOrStdout()) },
 	}
 	f.flags(cmd)
-	outputFlag(cmd, &f.output)
 	return cmd
 }
 
-func (f *readFlags) doctor(cmd *cobra.Command) error {
-	if err := checkOutput(f.output); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), commandTimeout)
-	defer cancel()
-	w, err := f.connect()
-	if err != nil {
-		return err
-	}
-	findings := doctor.Examine(doctor.Gather(ctx, doctor.Options{Settings: w.settings, Client: w.client, Kube: w.kube, Clock: clock.RealClock{}}))
-	if err := writeFindings(cmd.OutOrStdout(), f.output, findings); err != nil {
-		return err
-	}
-	for _, found := range findings {
-		if found.Severity == doctor.Error {
+func (f *lookFlags) doctor(ctx context.Context, out io.Writer) error {
+	return f.within(ctx, func(ctx context.Context, w *world) error {
+		findings := doctor.Examine(doctor.Gather(ctx, doctor.Options{Settings: w.settings, Client: w.client, Kube: w.kube, Clock: clock.RealClock{}}))
+		if err := writeFindings(out, f.output, findings); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(findings, func(found doctor.Finding) bool { return found.Severity == doctor.Error }) {
 			return &exitError{code: exitFindings}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func writeFindings(out io.Writer, output string, findings []doctor.Finding) error {

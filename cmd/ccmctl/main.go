@@ -51,13 +51,26 @@ func newCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           program,
 		Short:         "Tools around the DigitalOcean cloud controller manager",
-		Version:       fmt.Sprintf("%s (commit %s)", version.Version(), version.Commit()),
+		Version:       version.Full(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	root.SetVersionTemplate(program + " {{.Version}}\n")
-	root.AddCommand(newLintCommand(), newPlanCommand(), newAdoptCommand(), newOrphansCommand(), newDoctorCommand(), newExplainCommand(), newSandboxCommand(), newControlPlaneCommand())
+	root.AddCommand(newLintCommand(), newPlanCommand(), newAdoptCommand(), newOrphansCommand(), newDoctorCommand(), newExplainCommand(), newSandboxCommand(), newControlPlaneCommand(), newVersionCommand())
 	return root
+}
+
+func newVersionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version, as --version does",
+		Example: "  ccmctl version",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), program, version.Full())
+			return err
+		},
+	}
 }
 
 // asPlugin has the help speak of what the user typed.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"digitalocean-cloud-controller-manager/internal/version"
 )
 
 func execute(t *testing.T, args ...string) (stdout string, err error) {
@@ -60,6 +62,15 @@ func TestWhatMakesNoSenseIsRefusedBeforeAnythingStarts(t *testing.T) {
 				t.Errorf("it wrote %q", out)
 			}
 		})
+	}
+}
+
+func TestTheVersionIsTheSameAsACommandAndAsAFlag(t *testing.T) {
+	want := program + " " + version.Full() + "\n"
+	for _, arg := range []string{"version", "--version"} {
+		if out, err := execute(t, arg); err != nil || out != want {
+			t.Errorf("ccmctl %s: %v, %q, want %q", arg, err, out, want)
+		}
 	}
 }
 

@@ -20,11 +20,8 @@ import (
 // exitChanges is what plan ends with where there are changes, if asked for.
 const exitChanges = 2
 
-var planOutputs = []string{"text", "json"}
-
 type planFlags struct {
-	access
-	output   string
+	lookFlags
 	file     string
 	space    string
 	detailed bool
@@ -74,62 +71,35 @@ The exit code is 0, or 1 for errors and refused Services. With
 	cmd.Flags().StringVarP(&f.file, "filename", "f", "", "manifests of Services; - for standard input")
 	cmd.Flags().StringVarP(&f.space, "namespace", "n", "", "namespace of the NAME, of what in the FILE has none, or of all (default: the kubeconfig's for those two)")
 	cmd.Flags().BoolVar(&f.detailed, "detailed-exitcode", false, "exit with 2 where something would change")
-	outputFlag(cmd, &f.output)
 	return cmd
 }
 
-// outputFlag is the flag of the format, with its completion.
-func outputFlag(cmd *cobra.Command, output *string) {
-	cmd.Flags().StringVarP(output, "output", "o", planOutputs[0], "format: "+strings.Join(planOutputs, ", "))
-	complete(cmd, "output", planOutputs)
-}
-
-func checkOutput(output string) error {
-	if !slices.Contains(planOutputs, output) {
-		return fmt.Errorf("--output must be %s, got %q", alternatives(planOutputs), output)
-	}
-	return nil
-}
-
 func (f *planFlags) run(cmd *cobra.Command, name string) error {
-	if err := checkOutput(f.output); err != nil {
-		return err
-	}
 	if f.file != "" && name != "" {
 		return errors.New("name a Service or a file with -f, not both")
 	}
 	if namespace, _, found := strings.Cut(name, "/"); found && f.space != "" && f.space != namespace {
 		return fmt.Errorf("--namespace is %s, and %s names another", f.space, name)
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), commandTimeout)
-	defer cancel()
-	w, err := f.connect()
-	if err != nil {
-		return err
-	}
-	w.namespace = cmp.Or(f.space, w.namespace)
-	cluster, err := w.cluster(ctx)
-	if err != nil {
-		return err
-	}
-	services, err := f.services(cmd.InOrStdin(), w, &cluster, name)
-	if err != nil {
-		return err
-	}
-	p, err := w.preview(ctx, cluster.With(services...))
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	entries, err := p.All(ctx, services)
-	if err != nil {
-		return err
-	}
-	named := f.file != "" || name != ""
-	if err := writeEntries(cmd.OutOrStdout(), f.output, entries, named); err != nil {
-		return err
-	}
-	return f.verdict(preview.Count(entries))
+	return f.within(cmd.Context(), func(ctx context.Context, w *world) error {
+		w.namespace = cmp.Or(f.space, w.namespace)
+		p, services, err := w.preview(ctx, func(cluster *preview.Cluster) ([]*v1.Service, error) {
+			return f.services(cmd.InOrStdin(), w, cluster, name)
+		})
+		if err != nil {
+			return err
+		}
+		defer p.Close()
+		entries, err := p.All(ctx, services)
+		if err != nil {
+			return err
+		}
+		named := f.file != "" || name != ""
+		if err := writeEntries(cmd.OutOrStdout(), f.output, entries, named); err != nil {
+			return err
+		}
+		return f.verdict(preview.Count(entries))
+	})
 }
 
 // services are those to plan for.
@@ -152,15 +122,8 @@ func (f *planFlags) services(in io.Reader, w *world, cluster *preview.Cluster, n
 		}
 		return []*v1.Service{svc}, nil
 	}
-	return slices.DeleteFunc(allOf(cluster), func(svc *v1.Service) bool { return f.space != "" && svc.Namespace != f.space }), nil
-}
-
-func allOf(cluster *preview.Cluster) []*v1.Service {
-	var all []*v1.Service
-	for i := range cluster.Services {
-		all = append(all, &cluster.Services[i])
-	}
-	return all
+	all, err := everything(cluster)
+	return slices.DeleteFunc(all, func(svc *v1.Service) bool { return f.space != "" && svc.Namespace != f.space }), err
 }
 
 func readManifest(in io.Reader, file string) (data []byte, name string, err error) {

@@ -44,7 +44,7 @@ func newCommand() (*cobra.Command, error) {
 		Long: "The admission server tells of mistakes in Services of type LoadBalancer before the API\n" +
 			"server stores them, on the same decisions as the DigitalOcean cloud controller manager.\n" +
 			"Settings are environment variables: the manager's and those of docs/admission.md.",
-		Version:       fmt.Sprintf("%s (commit %s)", version.Version(), version.Commit()),
+		Version:       version.Full(),
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -129,7 +129,7 @@ func presetFlag(command *cobra.Command, name, value string) error {
 // framework's answer would be Kubernetes'.
 func printVersion(command *cobra.Command, _ []string) {
 	if flag := command.Flags().Lookup("version"); flag != nil && flag.Value.String() == "true" {
-		fmt.Fprintf(command.OutOrStdout(), "%s %s (commit %s)\n", command.Use, version.Version(), version.Commit())
+		fmt.Fprintf(command.OutOrStdout(), "%s %s\n", command.Use, version.Full())
 		os.Exit(0)
 	}
 }

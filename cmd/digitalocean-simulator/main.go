@@ -72,7 +72,7 @@ needs no token, so listen on a loopback address.`,
   curl -d '{"method":"POST","path":"/v2/load_balancers","count":1,"status":500}' \
     http://127.0.0.1:8080/_simulator/faults`,
 		Args:         cobra.NoArgs,
-		Version:      fmt.Sprintf("%s (commit %s)", version.Version(), version.Commit()),
+		Version:      version.Full(),
 		SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return run(cmd.Context(), &o, cmd.OutOrStdout())

@@ -54,9 +54,14 @@ func (c *Cluster) Service(namespace, name string) *v1.Service {
 
 // With returns the cluster with the Services in place of those of their names.
 func (c Cluster) With(services ...*v1.Service) Cluster {
+	type name struct{ namespace, name string }
+	replaced := make(map[name]bool, len(services))
+	for _, svc := range services {
+		replaced[name{svc.Namespace, svc.Name}] = true
+	}
 	var all []v1.Service
 	for _, svc := range c.Services {
-		if !names(services, &svc) {
+		if !replaced[name{svc.Namespace, svc.Name}] {
 			all = append(all, svc)
 		}
 	}
@@ -65,15 +70,6 @@ func (c Cluster) With(services ...*v1.Service) Cluster {
 	}
 	c.Services = all
 	return c
-}
-
-func names(services []*v1.Service, svc *v1.Service) bool {
-	for _, s := range services {
-		if s.Namespace == svc.Namespace && s.Name == svc.Name {
-			return true
-		}
-	}
-	return false
 }
 
 func (c *Cluster) serviceLister() corelisters.ServiceLister {

@@ -1,7 +1,10 @@
 // Package version tells which build of the manager this is.
 package version
 
-import "runtime/debug"
+import (
+	"fmt"
+	"runtime/debug"
+)
 
 // Set by the linker; see the Makefile.
 var (
@@ -17,6 +20,9 @@ func Version() string {
 	}
 	return "dev"
 }
+
+// Full is both the release and the commit, as --version prints them.
+func Full() string { return fmt.Sprintf("%s (commit %s)", Version(), Commit()) }
 
 // Commit is the source's revision, or "unknown".
 func Commit() string {
