@@ -24,8 +24,8 @@ func newDoctorCommand() *cobra.Command {
 Looks at the kubelets' flags by their Nodes, at names of Nodes and droplets, at what
 the token may read, region and VPC, firewalls of the same name, whether a manager
 leads and what else works on Services, at Services that are refused, load balancers
-without backends, the admission webhook, and the quota of requests. What the token
-may write can't be tried without a write.
+without backends, Services without ready Pods, the admission webhook, and the quota
+of requests. What the token may write can't be tried without a write.
 
 ` + accessHelp + `
 

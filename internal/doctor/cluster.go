@@ -9,6 +9,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	v1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"digitalocean-cloud-controller-manager/internal/events"
@@ -137,6 +138,35 @@ func checkBackends(f *Facts) []Finding {
 			why, cure = "No droplet is in it, though Nodes could be: no manager has put them in yet.", "Look whether the manager runs, and at the events of the Service."
 		}
 		found = append(found, Finding{Severity: Error, Object: "Service " + e.Service, Message: fmt.Sprintf("Load balancer %s has the address %s and no backends. %s", lb.Name, lb.IP, why), Cure: cure})
+	}
+	return found
+}
+
+// checkPods finds Services for which nobody answers behind the backends. They only
+// warn: the load balancer is as it should be, and a workload may be scaled to zero.
+func checkPods(f *Facts) []Finding {
+	var found []Finding
+	for _, svc := range f.Services {
+		object := svc.Namespace + "/" + svc.Name
+		n, known := f.Pods[object]
+		if !known || n.Ready > 0 {
+			continue
+		}
+		selector := labels.FormatLabels(svc.Spec.Selector)
+		pods := "kubectl -n " + svc.Namespace + " get pods -l " + selector
+		one := Finding{Severity: Warning, Object: "Service " + object}
+		switch {
+		case len(svc.Spec.Selector) == 0:
+			one.Message = "It has no selector, and no EndpointSlice of it has an endpoint that is ready: nobody answers behind its load balancer."
+			one.Cure = "Give it a selector, or EndpointSlices of its own with the label " + discoveryv1.LabelServiceName + "=" + svc.Name + "."
+		case n.All == 0:
+			one.Message = fmt.Sprintf("Its selector %s matches no Pod that runs: nobody answers behind its load balancer.", selector)
+			one.Cure = "Compare the selector with the labels of the Pods, and look whether they are scaled to zero or not scheduled: " + pods
+		default:
+			one.Message = fmt.Sprintf("Its selector %s matches Pods, and none of them is ready: nobody answers behind its load balancer.", selector)
+			one.Cure = "Look why the Pods aren't ready, mostly their readiness probe: " + pods
+		}
+		found = append(found, one)
 	}
 	return found
 }

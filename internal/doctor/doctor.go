@@ -67,7 +67,13 @@ type Facts struct {
 	// Ready tells of each webhook's Service, by namespace/name, how many of its
 	// endpoints are ready; a Service that doesn't exist is missing.
 	Ready map[string]int
+	// Pods tells the same of each Service in Entries; one whose endpoints couldn't
+	// be read is missing.
+	Pods map[string]Endpoints
 }
+
+// Endpoints counts those of one Service, mostly Pods that its selector matches.
+type Endpoints struct{ Ready, All int }
 
 // Read is an attempt to read something.
 type Read struct {
@@ -104,6 +110,7 @@ var checks = []check{
 	{"controllers", checkControllers},
 	{"services", checkServices},
 	{"backends", checkBackends},
+	{"pods", checkPods},
 	{"firewall", checkFirewall},
 	{"webhook", checkWebhook},
 	{"quota", checkQuota},

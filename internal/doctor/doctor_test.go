@@ -167,9 +167,26 @@ func TestEachTroubleIsFoundWithItsCure(t *testing.T) {
 			f.Nodes[0].Labels = map[string]string{v1.LabelNodeExcludeBalancers: ""}
 		}, "kubectl label node w1 node.kubernetes.io/exclude-from-external-load-balancers-", []string{"backends error Service shop/web"}},
 		"backends never put in": {func(f *Facts) { f.Entries[0].LoadBalancer.DropletIDs = nil }, "no manager has put them in", []string{"backends error Service shop/web"}},
-		"firewall twice":        {func(f *Facts) { f.Firewalls[1] = f.Firewalls[0] }, "2 firewalls", []string{"firewall error firewall fw"}},
-		"firewall of another":   {func(f *Facts) { f.Firewalls[0].Tags = []string{"other"} }, "may be another cluster's", []string{"firewall warning firewall fw"}},
-		"webhook without CA":    {func(f *Facts) { f.Webhooks[0].Webhooks[0].ClientConfig.CABundle = nil }, "no caBundle", []string{"webhook warning webhook digitalocean-cloud-controller-manager-admission-server"}},
+		"selector without Pods": {func(f *Facts) {
+			balanced(f).Spec.Selector = map[string]string{"app": "wbe"}
+			f.Pods = map[string]Endpoints{"shop/web": {}}
+		}, "Its selector app=wbe matches no Pod", []string{"pods warning Service shop/web"}},
+		"Pods not ready": {func(f *Facts) {
+			balanced(f).Spec.Selector = map[string]string{"app": "web"}
+			f.Pods = map[string]Endpoints{"shop/web": {All: 3}}
+		}, "none of them is ready", []string{"pods warning Service shop/web"}},
+		"no selector, no endpoints": {func(f *Facts) {
+			balanced(f)
+			f.Pods = map[string]Endpoints{"shop/web": {}}
+		}, "kubernetes.io/service-name=web", []string{"pods warning Service shop/web"}},
+		"Pods ready": {func(f *Facts) {
+			balanced(f)
+			f.Pods = map[string]Endpoints{"shop/web": {Ready: 1, All: 3}}
+		}, "", []string{}},
+		"endpoints unread":    {func(f *Facts) { balanced(f) }, "", []string{}},
+		"firewall twice":      {func(f *Facts) { f.Firewalls[1] = f.Firewalls[0] }, "2 firewalls", []string{"firewall error firewall fw"}},
+		"firewall of another": {func(f *Facts) { f.Firewalls[0].Tags = []string{"other"} }, "may be another cluster's", []string{"firewall warning firewall fw"}},
+		"webhook without CA":  {func(f *Facts) { f.Webhooks[0].Webhooks[0].ClientConfig.CABundle = nil }, "no caBundle", []string{"webhook warning webhook digitalocean-cloud-controller-manager-admission-server"}},
 		"webhook without Service": {func(f *Facts) { f.Ready = nil }, "does not exist",
 			[]string{"webhook warning webhook digitalocean-cloud-controller-manager-admission-server"}},
 		"webhook blocks": {func(f *Facts) {

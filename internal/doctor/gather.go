@@ -3,7 +3,9 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/digitalocean/godo"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -38,12 +40,13 @@ type Options struct {
 
 // Gather reads what the checks go by. What can't be read is noted, and is no error.
 func Gather(ctx context.Context, o Options) *Facts {
-	f := &Facts{Now: o.Clock.Now(), Settings: o.Settings, Ready: map[string]int{}}
+	f := &Facts{Now: o.Clock.Now(), Settings: o.Settings, Ready: map[string]int{}, Pods: map[string]Endpoints{}}
 	g := gatherer{f}
 	g.account(ctx, o)
 	g.cluster(ctx, o)
 	g.webhooks(ctx, o.Kube)
 	g.foretell(ctx, o)
+	g.pods(ctx, o.Kube)
 	g.unlisted(ctx, o)
 	f.Quota = o.Client.Quota()
 	return f
@@ -171,18 +174,46 @@ func (g gatherer) endpoints(ctx context.Context, kube kubernetes.Interface, name
 		return
 	}
 	all, err := kube.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + name})
-	if !g.try("The endpoints of the webhook's Service", "", err) {
-		return
+	if g.try("The endpoints of the webhook's Service", "", err) {
+		g.Ready[namespace+"/"+name] = count(all.Items)[name].Ready
 	}
-	ready := 0
-	for _, s := range all.Items {
-		for _, e := range s.Endpoints {
+}
+
+// count counts the endpoints of slices of one namespace by Service.
+func count(slices []discoveryv1.EndpointSlice) map[string]Endpoints {
+	counted := map[string]Endpoints{}
+	for _, slice := range slices {
+		name := slice.Labels[discoveryv1.LabelServiceName]
+		n := counted[name]
+		for _, e := range slice.Endpoints {
+			n.All++
 			if e.Conditions.Ready == nil || *e.Conditions.Ready {
-				ready++
+				n.Ready++
 			}
 		}
+		counted[name] = n
 	}
-	g.Ready[namespace+"/"+name] = ready
+	return counted
+}
+
+// pods counts what answers for the Services of the manager: one list for each
+// namespace that has any, not of what all others in the cluster have.
+func (g gatherer) pods(ctx context.Context, kube kubernetes.Interface) {
+	byNamespace := map[string][]string{}
+	for _, e := range g.Entries {
+		namespace, name, _ := strings.Cut(e.Service, "/")
+		byNamespace[namespace] = append(byNamespace[namespace], name)
+	}
+	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
+		all, err := kube.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName})
+		if !g.try("The endpoints of Services", "", err) {
+			return // one for all: whoever may not here hardly may elsewhere
+		}
+		counted := count(all.Items)
+		for _, name := range byNamespace[namespace] {
+			g.Pods[namespace+"/"+name] = counted[name]
+		}
+	}
 }
 
 // foretell has the manager's own decisions tell what is wrong with Services.

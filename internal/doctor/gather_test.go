@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,8 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/clock"
 
 	"digitalocean-cloud-controller-manager/internal/config"
@@ -85,7 +89,7 @@ func TestGatheringOnlyReads(t *testing.T) {
 			t.Errorf("Kubernetes was written to: %v", a)
 		}
 	}
-	want := []string{"vpc error DO_CLUSTER_VPC_ID", "manager error cloud-controller-manager"}
+	want := []string{"vpc error DO_CLUSTER_VPC_ID", "manager error cloud-controller-manager", "pods warning Service shop/web"}
 	if diff := cmp.Diff(want, brief(Examine(f))); diff != "" {
 		t.Error(diff)
 	}
@@ -110,6 +114,33 @@ func TestDropletsThatThePlainListLacksAreFound(t *testing.T) {
 				t.Errorf("%d droplets of %d Nodes", len(f.Droplets), len(f.Nodes))
 			}
 		})
+	}
+}
+
+func TestEndpointsAreCountedByService(t *testing.T) {
+	slice := func(service string, ready ...*bool) discoveryv1.EndpointSlice {
+		s := discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{discoveryv1.LabelServiceName: service}}}
+		for _, r := range ready {
+			s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{Conditions: discoveryv1.EndpointConditions{Ready: r}})
+		}
+		return s
+	}
+	got := count([]discoveryv1.EndpointSlice{slice("web", new(true), new(false)), slice("web", nil), slice("db", new(false)), slice("none")})
+	want := map[string]Endpoints{"web": {Ready: 2, All: 3}, "db": {All: 1}, "none": {}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEndpointsThatCanNotBeReadAreToldOnce(t *testing.T) {
+	kube := fake.NewClientset()
+	kube.PrependReactor("list", "endpointslices", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("forbidden")
+	})
+	f := &Facts{Pods: map[string]Endpoints{}, Entries: []preview.Entry{{Service: "a/web"}, {Service: "b/web"}}}
+	gatherer{f}.pods(t.Context(), kube)
+	if len(f.Reads) != 1 || f.Reads[0].Err == nil || len(f.Pods) > 0 {
+		t.Errorf("%+v, %v", f.Reads, f.Pods)
 	}
 }
 
