@@ -145,7 +145,7 @@ func (s *Simulator) admit(r *http.Request, body []byte) *exchange {
 	}
 	ex.entry.Team = holder.team
 	ex.call.owner, ex.call.team = holder, s.team(holder.team)
-	ex.verdict = s.window(token).admit(now, s.settings.rateLimit())
+	ex.verdict = s.window(token).admit(now, s.settings.rateLimit().of(r.Method, r.URL.Path))
 	if ex.verdict.exceeded {
 		ex.refusal = tooManyRequests()
 		return ex

@@ -213,6 +213,42 @@ func TestMinuteBurst(t *testing.T) {
 	}
 }
 
+func TestTheListOfKeysHasALimitOfItsOwn(t *testing.T) {
+	w := newWorld(t)
+	for range 10 {
+		if got := w.do("GET", "/v2/account/keys", ""); got.status != 200 {
+			t.Fatalf("within the limit: %d", got.status)
+		}
+		w.advance(3 * time.Second)
+	}
+	got := w.do("GET", "/v2/account/keys?page=2", "")
+	// The first request was 30 seconds ago.
+	if got.status != 429 || number(t, got, "Ratelimit-Remaining") != 0 || number(t, got, "Retry-After") != 30 {
+		t.Errorf("over the limit: %d, %v", got.status, got.header)
+	}
+	for path, want := range map[string]int{"/v2/account": 200, "/v2/account/keys/1": 404} {
+		if got := w.do("GET", path, ""); got.status != want {
+			t.Errorf("%s: %d, want %d", path, got.status, want)
+		}
+	}
+	if other := w.doAs("another-token", "GET", "/v2/account/keys", ""); other.status != 200 {
+		t.Errorf("another token: %d", other.status)
+	}
+	w.advance(30 * time.Second)
+	if got := w.do("GET", "/v2/account/keys", ""); got.status != 200 || number(t, got, "Ratelimit-Remaining") != 5000-13 {
+		t.Errorf("after the wait: %d, %v", got.status, got.header)
+	}
+}
+
+func TestNoLimitInAMinuteIsNoneOnKeysEither(t *testing.T) {
+	w := newWorld(t, simulator.WithRateLimit(0, 0))
+	for range 20 {
+		if got := w.do("GET", "/v2/account/keys", ""); got.status != 200 {
+			t.Fatalf("%d", got.status)
+		}
+	}
+}
+
 func TestSlidingHour(t *testing.T) {
 	w := newWorld(t, simulator.WithRateLimit(4, 0))
 	for i := range 4 {

@@ -61,9 +61,9 @@ func (s *Simulator) budgets(team string, now time.Time) []budget {
 		}
 		b := budget{
 			Token: tail(token), Limit: s.settings.RateLimitPerHour, MinuteLimit: s.settings.RateLimitPerMinute,
-			UsedInMinute: len(window.since(now.Add(-time.Minute))),
+			UsedInMinute: len(window.times.since(now.Add(-time.Minute))),
 		}
-		if hour := window.since(now.Add(-time.Hour)); len(hour) > 0 {
+		if hour := window.times.since(now.Add(-time.Hour)); len(hour) > 0 {
 			b.Used, b.Frees = len(hour), hour[0].Add(time.Hour)
 		}
 		found = append(found, b)

@@ -44,7 +44,7 @@ func (s *faultSet) pick(method, requestPath string, query url.Values) *Fault {
 
 // AddFault adds a fault and returns the id to remove it by. It panics when the
 // fault cannot ever strike as told: a broken pattern, a probability beyond 1, a
-// status that is none.
+// status that is none, no effect at all.
 func (s *Simulator) AddFault(f Fault) (id int) {
 	if err := f.validate(); err != nil {
 		panic(err)

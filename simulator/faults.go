@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -117,8 +118,11 @@ func (f *Fault) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// validate refuses what would silently never strike.
+// validate refuses what would silently never strike, or do nothing where it does.
 func (f *Fault) validate() error {
+	if f.Path != "" && !strings.HasPrefix(f.Path, "/") {
+		return fmt.Errorf("fault path %q doesn't begin with /, so no request has it", f.Path)
+	}
 	if _, err := path.Match(f.Path, ""); err != nil {
 		return fmt.Errorf("fault path %q: %w", f.Path, err)
 	}
@@ -137,7 +141,20 @@ func (f *Fault) validate() error {
 	if f.Quota != "" && f.Quota != quotaHour && f.Quota != quotaMinute {
 		return fmt.Errorf("fault quota %q is neither %q nor %q", f.Quota, quotaHour, quotaMinute)
 	}
+	if f.Status == 0 && (f.Body != "" || f.ErrorID != "" || f.Message != "") {
+		return errors.New("fault body, error_id and message need a status to be answered with")
+	}
+	if !f.acts() {
+		return errors.New("the fault has no effect: give it a status, delay, reset, truncate, malformed, omit_items, " +
+			"omit_links, total, list_lag, trickle, quota, errored or header")
+	}
 	return nil
+}
+
+// acts tells whether anything goes wrong for a request that meets the fault.
+func (f *Fault) acts() bool {
+	return f.Status != 0 || f.Delay > 0 || f.Reset || f.Truncate || f.Malformed || f.OmitItems != 0 || f.OmitLinks ||
+		f.Total != nil || f.ListLag > 0 || f.Trickle > 0 || f.Quota != "" || f.Errored || len(f.Header) > 0
 }
 
 func (f *Fault) matches(method, requestPath string, query url.Values) bool {

@@ -289,17 +289,38 @@ func TestAClientThatGivesUpDuringADelay(t *testing.T) {
 }
 
 func TestFaultsThatCannotStrikeAreRefused(t *testing.T) {
-	for _, fault := range []simulator.Fault{
-		{Path: "["}, {Quota: "day"}, {ListLag: -1}, {Trickle: -1}, {Probability: 1.5}, {Status: 42}, {Count: -1}, {Delay: -1}, {Query: "%zz"},
+	for says, fault := range map[string]simulator.Fault{
+		`path "["`:                {Path: "[", Status: 500},
+		`path "/["`:               {Path: "/[", Status: 500},
+		`path "v2/droplets"`:      {Path: "v2/droplets", Status: 500},
+		`quota "day"`:             {Quota: "day"},
+		"list lag -1ns":           {ListLag: -1},
+		"trickle -1ns":            {Trickle: -1},
+		"probability 1.5":         {Probability: 1.5, Status: 500},
+		"status 42":               {Status: 42},
+		"count -1":                {Count: -1, Status: 500},
+		"delay -1ns":              {Delay: -1},
+		`query "%zz"`:             {Query: "%zz", Status: 500},
+		"need a status":           {Body: "busy", Delay: time.Second},
+		"the fault has no effect": {Method: "POST", Path: "/v2/droplets", Count: 1, AfterActing: true},
 	} {
-		func() {
+		t.Run(says, func(t *testing.T) {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("%+v was accepted", fault)
+				if err, _ := recover().(error); err == nil || !strings.Contains(err.Error(), says) {
+					t.Errorf("%+v: %v", fault, err)
 				}
 			}()
 			simulator.New().AddFault(fault)
-		}()
+		})
+	}
+}
+
+func TestEveryEffectAloneIsAFault(t *testing.T) {
+	for _, fault := range []simulator.Fault{
+		{Status: 500}, {Delay: 1}, {Reset: true}, {Truncate: true}, {Malformed: true}, {OmitItems: 1}, {OmitLinks: true},
+		{Total: new(0)}, {ListLag: 1}, {Trickle: 1}, {Quota: "hour"}, {Errored: true}, {Header: map[string]string{"a": "b"}},
+	} {
+		simulator.New().AddFault(fault) // it panics for what it refuses
 	}
 }
 

@@ -265,6 +265,7 @@ func TestWhatALoadBalancerKeepsForLife(t *testing.T) {
 		"VPC":           {func(r req) { r.VPCUUID = vpc.ID }, "vpc_uuid cannot be changed"},
 		"subnet":        {func(r req) { r.VPCSubnetUUID = "s" }, "subnet_uuid cannot be changed"},
 		"address":       {func(r req) { r.IP = "198.51.100.1" }, "ip cannot be changed"},
+		"both sizes":    {func(r req) { r.SizeSlug, r.SizeUnit = "lb-small", 1 }, "only one of size and size_unit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req := lbRequest("a")

@@ -128,7 +128,8 @@ func WithFirewallActivation(d time.Duration) Option {
 }
 
 // WithRateLimit sets the requests that each token has in a sliding hour and in
-// a sliding minute. Default 5000 and 250; 0 is without limit.
+// a sliding minute. Default 5000 and 250; 0 is without limit. Unless there is none
+// in a minute, the list of SSH keys has 10 in a minute besides.
 func WithRateLimit(perHour, perMinute int) Option {
 	return func(c *config) {
 		c.settings.RateLimitPerHour, c.settings.RateLimitPerMinute = perHour, perMinute

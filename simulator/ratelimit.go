@@ -11,6 +11,9 @@ import (
 const (
 	defaultPerHour   = 5000
 	defaultPerMinute = 250
+	// keyListsPerMinute is the limit that the list of SSH keys has beside the
+	// others.
+	keyListsPerMinute = 10
 	// unlimitedQuota is what the headers advertise when no limit is set.
 	unlimitedQuota = math.MaxInt32
 )
@@ -18,12 +21,28 @@ const (
 // rateLimit is the quota that each token has; zero is without limit.
 type rateLimit struct {
 	perHour, perMinute int
+	// narrow is the limit in a minute of requests that have one of their own.
+	narrow int
+}
+
+// of narrows the limit for the one request that has a limit of its own, unless
+// there is none in a minute at all.
+func (l rateLimit) of(method, path string) rateLimit {
+	if l.perMinute > 0 && method == http.MethodGet && path == keysPath {
+		l.narrow = keyListsPerMinute
+	}
+	return l
 }
 
 // rateWindow holds the times of one token's counted requests, oldest first.
 type rateWindow struct {
-	times []time.Time
+	times times
+	// narrow are those of them that have a limit of their own.
+	narrow times
 }
+
+// times are sorted, the oldest first.
+type times []time.Time
 
 // rateVerdict is what the limiter says about one request.
 type rateVerdict struct {
@@ -38,21 +57,32 @@ type rateVerdict struct {
 // not counted.
 func (w *rateWindow) admit(now time.Time, limit rateLimit) rateVerdict {
 	w.prune(now, limit)
-	lastMinute := w.since(now.Add(-time.Minute))
-	switch {
-	case limit.perHour > 0 && len(w.times) >= limit.perHour:
+	if limit.perHour > 0 && len(w.times) >= limit.perHour {
 		v := w.verdict(now, limit)
 		v.exceeded = true
 		return v
-	case limit.perMinute > 0 && len(lastMinute) >= limit.perMinute:
+	}
+	if wait := max(w.times.wait(now, limit.perMinute), w.narrow.wait(now, limit.narrow)); wait > 0 {
 		v := w.verdict(now, limit)
-		v.exceeded, v.remaining = true, 0
-		// One place is free again when enough of the oldest have left.
-		v.retryAfter = lastMinute[len(lastMinute)-limit.perMinute].Add(time.Minute).Sub(now)
+		v.exceeded, v.remaining, v.retryAfter = true, 0, wait
 		return v
 	}
 	w.times = append(w.times, now)
+	if limit.narrow > 0 {
+		w.narrow = append(w.narrow, now)
+	}
 	return w.verdict(now, limit)
+}
+
+// wait is how long it takes until another request is within perMinute; 0 is
+// without limit.
+func (t times) wait(now time.Time, perMinute int) time.Duration {
+	lastMinute := t.since(now.Add(-time.Minute))
+	if perMinute <= 0 || len(lastMinute) < perMinute {
+		return 0
+	}
+	// One place is free again when enough of the oldest have left.
+	return lastMinute[len(lastMinute)-perMinute].Add(time.Minute).Sub(now)
 }
 
 func (w *rateWindow) verdict(now time.Time, limit rateLimit) rateVerdict {
@@ -73,18 +103,19 @@ func (w *rateWindow) prune(now time.Time, limit rateLimit) {
 	if limit.perHour <= 0 {
 		keep = time.Minute
 	}
-	w.times = w.since(now.Add(-keep))
+	w.times = w.times.since(now.Add(-keep))
+	w.narrow = w.narrow.since(now.Add(-time.Minute))
 }
 
-// since returns the requests after t.
-func (w *rateWindow) since(t time.Time) []time.Time {
-	i, _ := slices.BinarySearchFunc(w.times, t, func(a, b time.Time) int {
+// since returns those after begin.
+func (t times) since(begin time.Time) times {
+	i, _ := slices.BinarySearchFunc(t, begin, func(a, b time.Time) int {
 		if a.After(b) {
 			return 1
 		}
 		return -1
 	})
-	return w.times[i:]
+	return t[i:]
 }
 
 // write sets the headers that every answer carries.

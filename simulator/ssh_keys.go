@@ -19,14 +19,17 @@ type SSHKey struct {
 	Name        string `json:"name"`
 }
 
+// keysPath is the list of SSH keys.
+const keysPath = "/v2/account/keys"
+
 func addKeyRoutes(t *router) {
-	t.add(http.MethodGet, "/v2/account/keys", func(c *call) (reply, error) {
+	t.add(http.MethodGet, keysPath, func(c *call) (reply, error) {
 		return list(c, "ssh_keys", slices.Collect(c.team.keys.newest()), same[*SSHKey])
 	})
-	t.add(http.MethodPost, "/v2/account/keys", createKey)
-	t.add(http.MethodGet, "/v2/account/keys/{key}", getKey)
-	t.add(http.MethodPut, "/v2/account/keys/{key}", updateKey)
-	t.add(http.MethodDelete, "/v2/account/keys/{key}", deleteKey)
+	t.add(http.MethodPost, keysPath, createKey)
+	t.add(http.MethodGet, keysPath+"/{key}", getKey)
+	t.add(http.MethodPut, keysPath+"/{key}", updateKey)
+	t.add(http.MethodDelete, keysPath+"/{key}", deleteKey)
 }
 
 // findKey finds a key by its id or fingerprint.
