@@ -16,10 +16,7 @@ func (c *call) plan(d *droplet, req actionRequest) error {
 	}
 	off := d.Status == statusOff
 	switch req.Type {
-	case "power_on":
-		if !off {
-			return unprocessable("Droplet is already powered on")
-		}
+	case "power_on": // also of one that is on: clients do so after each creation
 	case "power_off", "shutdown":
 		if off {
 			return unprocessable("Droplet is already powered off")

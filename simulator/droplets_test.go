@@ -253,7 +253,7 @@ func TestPowerActions(t *testing.T) {
 		refused string
 	}{
 		"power on":            {true, actions.PowerOn, "power_on", "active", ""},
-		"power on again":      {false, actions.PowerOn, "", "active", "Droplet is already powered on"},
+		"power on again":      {false, actions.PowerOn, "power_on", "active", ""},
 		"power off":           {false, actions.PowerOff, "power_off", "off", ""},
 		"power off again":     {true, actions.PowerOff, "", "off", "Droplet is already powered off"},
 		"shutdown":            {false, actions.Shutdown, "shutdown", "off", ""},
