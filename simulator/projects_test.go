@@ -3,6 +3,7 @@ package simulator_test
 import (
 	"fmt"
 	"strings"
+	"strconv"
 	"testing"
 	"time"
 
@@ -114,6 +115,17 @@ func TestResourcesOfAProject(t *testing.T) {
 	must[[]godo.ProjectResource](t)(projects.AssignResources(ctx, p.ID, lb.URN()))
 	if got := must[*godo.LoadBalancer](t)(w.client.LoadBalancers.Update(ctx, lb.ID, req)); got.ProjectID != p.ID {
 		t.Errorf("updated into %s", got.ProjectID)
+	}
+}
+
+func TestAReservedIPIsAssignedToADropletWhoseIDIsAString(t *testing.T) {
+	w := newWorld(t)
+	d := w.AddDroplet(simulator.DropletSpec{})
+	ip := must[*godo.ReservedIP](t)(w.client.ReservedIPs.Create(t.Context(), &godo.ReservedIPCreateRequest{Region: "nyc3"})).IP
+	for id, want := range map[string]int{`"` + strconv.Itoa(d.ID) + `"`: 201, `"one"`: 400, `""`: 400, `1.5`: 400, `null`: 400} {
+		if got := w.do("POST", "/v2/floating_ips/"+ip+"/actions", `{"type":"assign","droplet_id":`+id+`}`); got.status != want {
+			t.Errorf("%s: %d %s, want %d", id, got.status, got.body, want)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -14,8 +15,9 @@ func postReservedIPAction(c *call) (reply, error) {
 		return reply{}, err
 	}
 	var req struct {
-		Type      string `json:"type"`
-		DropletID int    `json:"droplet_id"`
+		Type string `json:"type"`
+		// DropletID is a number that some clients send as a string.
+		DropletID json.Number `json:"droplet_id"`
 	}
 	if err := c.decode(&req); err != nil {
 		return reply{}, err
@@ -25,7 +27,11 @@ func postReservedIPAction(c *call) (reply, error) {
 	}
 	switch req.Type {
 	case "assign":
-		d, err := c.freeDroplet(req.DropletID, r.v6())
+		id, err := strconv.Atoi(req.DropletID.String())
+		if err != nil {
+			return reply{}, badRequest()
+		}
+		d, err := c.freeDroplet(id, r.v6())
 		if err != nil {
 			return reply{}, err
 		}
