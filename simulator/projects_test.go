@@ -2,8 +2,8 @@ package simulator_test
 
 import (
 	"fmt"
-	"strings"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
