@@ -91,6 +91,9 @@ const (
 	quotaMinute = "minute"
 )
 
+// faultMethods are those with which clients ask the API.
+var faultMethods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+
 // faultPlain is a Fault without its methods, for encoding.
 type faultPlain Fault
 
@@ -122,6 +125,14 @@ func (f *Fault) UnmarshalJSON(data []byte) error {
 func (f *Fault) validate() error {
 	if f.Path != "" && !strings.HasPrefix(f.Path, "/") {
 		return fmt.Errorf("fault path %q doesn't begin with /, so no request has it", f.Path)
+	}
+	if f.Method != "" && !slices.Contains(faultMethods, strings.ToUpper(f.Method)) {
+		return fmt.Errorf("fault method %q is none of %s", f.Method, strings.Join(faultMethods, ", "))
+	}
+	for name, value := range f.Header {
+		if name == "" || strings.ContainsAny(name, " \t\r\n:") || strings.ContainsAny(value, "\r\n\x00") {
+			return fmt.Errorf("fault header %q: %q can't be sent", name, value)
+		}
 	}
 	if _, err := path.Match(f.Path, ""); err != nil {
 		return fmt.Errorf("fault path %q: %w", f.Path, err)

@@ -301,6 +301,9 @@ func TestFaultsThatCannotStrikeAreRefused(t *testing.T) {
 		"count -1":                {Count: -1, Status: 500},
 		"delay -1ns":              {Delay: -1},
 		`query "%zz"`:             {Query: "%zz", Status: 500},
+		`method "FETCH"`:          {Method: "FETCH", Status: 500},
+		`header "a b"`:            {Header: map[string]string{"a b": "c"}},
+		`header "a"`:              {Header: map[string]string{"a": "b\nc"}},
 		"need a status":           {Body: "busy", Delay: time.Second},
 		"the fault has no effect": {Method: "POST", Path: "/v2/droplets", Count: 1, AfterActing: true},
 	} {

@@ -139,7 +139,11 @@ func TestALockedAccountOnlyReads(t *testing.T) {
 	wantRefusal(t, err, 403, "locked")
 	must[[]godo.Tag](t)(w.client.Tags.List(t.Context(), nil))
 	w.control("PATCH", "settings", `{"account_status":"closed"}`, 400)
-	w.control("PATCH", "settings", `{"activation_reads":-1}`, 400)
+	for _, settings := range []string{
+		`{"activation_reads":-1}`, `{"rate_limit_per_hour":-1}`, `{"rate_limit_per_minute":-1}`, `{"limits":{"volumes":-1}}`,
+	} {
+		w.control("PATCH", "settings", settings, 400)
+	}
 }
 
 func TestBackupsAreMadeByThePolicy(t *testing.T) {

@@ -1,6 +1,9 @@
 package simulator
 
-import "net/http"
+import (
+	"fmt"
+	"net/http"
+)
 
 // Limits are how many objects of a kind a team may have. 0 is without limit,
 // which is the default where the API tells no number: load balancers and
@@ -20,6 +23,20 @@ type LimitsPatch struct {
 
 func defaultLimits() Limits {
 	return Limits{Droplets: 25_000, ReservedIPs: 100, Volumes: 1000}
+}
+
+func (p *LimitsPatch) validate() error {
+	if p == nil {
+		return nil
+	}
+	for name, n := range map[string]*int{
+		"droplets": p.Droplets, "load_balancers": p.LoadBalancers, "firewalls": p.Firewalls, "reserved_ips": p.ReservedIPs, "volumes": p.Volumes,
+	} {
+		if n != nil && *n < 0 {
+			return fmt.Errorf("the limit of %s must not be negative", name)
+		}
+	}
+	return nil
 }
 
 func (l *Limits) patch(p *LimitsPatch) {

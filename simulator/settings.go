@@ -128,10 +128,14 @@ func (p SettingsPatch) validate() error {
 			return err
 		}
 	}
-	if p.ActivationReads != nil && *p.ActivationReads < 0 {
-		return errors.New("activation_reads must not be negative")
+	for name, n := range map[string]*int{
+		"activation_reads": p.ActivationReads, "rate_limit_per_hour": p.RateLimitPerHour, "rate_limit_per_minute": p.RateLimitPerMinute,
+	} {
+		if n != nil && *n < 0 {
+			return fmt.Errorf("%s must not be negative", name)
+		}
 	}
-	return validateListLag(p.ListLag)
+	return firstError(p.Limits.validate(), validateListLag(p.ListLag))
 }
 
 func (c *Settings) patch(p SettingsPatch) {
