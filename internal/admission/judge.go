@@ -125,7 +125,8 @@ func (j *Judge) settings(ctx context.Context, v *Verdict, req request, lb *godo.
 	}
 	v.sort(now.problems, before.problems)
 	for _, w := range annotation.Warnings(req.svc, now.spec) {
-		v.warn("%s: %q %s", path(w.Field), w.Value, w.Text)
+		w.Field = path(w.Field)
+		v.warn("%s", w)
 	}
 	if lb == nil {
 		if v.canAsk() && len(now.problems) == 0 {

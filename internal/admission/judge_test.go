@@ -56,7 +56,7 @@ func TestWarningsTellWhatHasNoEffect(t *testing.T) {
 		{"deprecated", service("a", annotation.SizeSlug, "lb-small"), "is deprecated"},
 		{"not for the type", service("a", annotation.EnableProxyProtocol, "true"), "has no effect on the type REGIONAL_NETWORK"},
 		{"a port that the Service lacks", service("a", annotation.Type, "REGIONAL", annotation.HTTPPorts, "8080"), "8080"},
-		{"a misspelt key", service("a", "service.beta.kubernetes.io/do-loadbalancer-size-units", "2"), annotation.SizeUnit},
+		{"a misspelt key", service("a", "service.beta.kubernetes.io/do-loadbalancer-size-units", "2"), `metadata.annotations[service.beta.kubernetes.io/do-loadbalancer-size-units]: "2" is not known here, and has no effect; the nearest annotation is ` + annotation.SizeUnit},
 		{"ignored by DigitalOcean", service("a", annotation.Type, "REGIONAL", annotation.Algorithm, "least_connections"), annotation.Algorithm},
 		{"no load balancer of that id", service("a", annotation.LoadBalancerID, unknown), "doesn't exist; a new one is made"},
 	}

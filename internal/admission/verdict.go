@@ -36,9 +36,10 @@ func (v *Verdict) warn(format string, args ...any) {
 	}
 }
 
-// path is where in a Service a problem is, as the API server writes it.
+// path is where in a Service a problem is, as the API server writes it. Keys of
+// annotations, which needn't be known ones, have a prefix; paths of fields haven't.
 func path(at string) string {
-	if _, known := annotation.Lookup(at); known {
+	if strings.Contains(at, "/") {
 		return field.NewPath("metadata", "annotations").Key(at).String()
 	}
 	return at

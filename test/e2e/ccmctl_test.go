@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"digitalocean-cloud-controller-manager/internal/sandbox"
@@ -112,8 +113,26 @@ func TestAdoptTellsTheFirstStartAndDoctorWhatIsWrong(t *testing.T) {
 		}
 		return nil
 	})
+	// No Pods run in these tests.
+	e.says(output, code, 0, "Service default/web: Its selector app=web matches no Pod")
+	e.endpoint("web")
+	output, code = e.ccmctl("", "doctor")
+	e.says(output, code, 0, "Nothing was found")
 	output, code = e.ccmctl("", "adopt")
 	e.says(output, code, 0, "default/web: load balancer", "No changes.")
 	output, code = e.ccmctl("", "orphans")
 	e.says(output, code, 0, "No load balancer of this cluster is without a Service.")
+}
+
+// endpoint has one Pod answer for a Service, as far as Kubernetes' API tells.
+func (e *environment) endpoint(service string) {
+	e.t.Helper()
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Name: service, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{"10.1.1.1"}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)}}},
+	}
+	if _, err := e.kube.DiscoveryV1().EndpointSlices("default").Create(e.ctx, slice, metav1.CreateOptions{}); err != nil {
+		e.t.Fatal(err)
+	}
 }
