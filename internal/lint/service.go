@@ -10,6 +10,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"digitalocean-cloud-controller-manager/internal/annotation"
 )
 
 // read decodes the Service, and completes it as the API server does. It is false
@@ -18,12 +20,17 @@ func (j *judge) read() (*v1.Service, bool) {
 	metadata, _ := j.manifest.object["metadata"].(map[string]any)
 	spec, _ := j.manifest.object["spec"].(map[string]any)
 	kind, _ := spec["type"].(string)
-	if kind != string(v1.ServiceTypeLoadBalancer) && kind != string(v1.ServiceTypeNodePort) {
-		return nil, false
-	}
 	j.service, _ = metadata["name"].(string)
 	if namespace, _ := metadata["namespace"].(string); namespace != "" {
 		j.service = namespace + "/" + j.service
+	}
+	switch v1.ServiceType(kind) {
+	case v1.ServiceTypeLoadBalancer, v1.ServiceTypeNodePort:
+	case v1.ServiceTypeClusterIP, v1.ServiceTypeExternalName, "":
+		return nil, false
+	default: // such as loadbalancer: the API server refuses it
+		j.problems(annotation.Problem{Field: "spec.type", Value: kind, Allowed: "must be LoadBalancer, NodePort, ClusterIP or ExternalName"})
+		return nil, false
 	}
 	if annotations, ok := metadata["annotations"].(map[string]any); ok {
 		metadata["annotations"] = j.strings(annotations)
