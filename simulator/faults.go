@@ -156,8 +156,8 @@ func (f *Fault) validate() error {
 		return errors.New("fault body, error_id and message need a status to be answered with")
 	}
 	if !f.acts() {
-		return errors.New("the fault has no effect: give it a status, delay, reset, truncate, malformed, omit_items, " +
-			"omit_links, total, list_lag, trickle, quota, errored or header")
+		return errors.New("the fault has no effect on the requests that it chooses: give it a status, delay, reset, truncate, malformed, " +
+			"omit_items, omit_links, total, trickle, quota or header; list_lag for " + strings.Join(lists, ", ") + "; or errored for POST " + loadBalancersPath)
 	}
 	return nil
 }
@@ -165,14 +165,17 @@ func (f *Fault) validate() error {
 // acts tells whether anything goes wrong for a request that meets the fault.
 func (f *Fault) acts() bool {
 	return f.Status != 0 || f.Delay > 0 || f.Reset || f.Truncate || f.Malformed || f.OmitItems != 0 || f.OmitLinks ||
-		f.Total != nil || f.ListLag > 0 || f.Trickle > 0 || f.Quota != "" || f.Errored || len(f.Header) > 0
+		f.Total != nil || f.Trickle > 0 || f.Quota != "" || len(f.Header) > 0 ||
+		f.ListLag > 0 && f.matchesMethod(http.MethodGet) && slices.ContainsFunc(lists, f.matchesPath) ||
+		f.Errored && f.matchesMethod(http.MethodPost) && f.matchesPath(loadBalancersPath)
 }
 
 func (f *Fault) matches(method, requestPath string, query url.Values) bool {
-	if f.Method != "" && !strings.EqualFold(f.Method, method) {
-		return false
-	}
-	return f.matchesPath(requestPath) && f.matchesQuery(query)
+	return f.matchesMethod(method) && f.matchesPath(requestPath) && f.matchesQuery(query)
+}
+
+func (f *Fault) matchesMethod(method string) bool {
+	return f.Method == "" || strings.EqualFold(f.Method, method)
 }
 
 func (f *Fault) matchesPath(requestPath string) bool {

@@ -12,7 +12,7 @@ import (
 const everyList = "*"
 
 // lists are the paths of the lists that can lag.
-var lists = []string{"/v2/droplets", "/v2/load_balancers", "/v2/firewalls"}
+var lists = []string{"/v2/droplets", loadBalancersPath, "/v2/firewalls"}
 
 // LaggingLists returns the paths of the lists that can lag; see WithListLag.
 func LaggingLists() []string { return slices.Clone(lists) }

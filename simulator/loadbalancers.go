@@ -207,9 +207,12 @@ func (s *Simulator) removeLoadBalancer(t *team, lb *loadBalancer, now time.Time)
 	}
 }
 
+// loadBalancersPath is the list of load balancers.
+const loadBalancersPath = "/v2/load_balancers"
+
 func addLoadBalancerRoutes(t *router) {
-	t.add(http.MethodGet, "/v2/load_balancers", lagging(listLoadBalancers))
-	t.add(http.MethodPost, "/v2/load_balancers", createLoadBalancer)
+	t.add(http.MethodGet, loadBalancersPath, lagging(listLoadBalancers))
+	t.add(http.MethodPost, loadBalancersPath, createLoadBalancer)
 	t.add(http.MethodGet, "/v2/load_balancers/{id}", getLoadBalancer)
 	t.add(http.MethodPut, "/v2/load_balancers/{id}", updateLoadBalancer)
 	t.add(http.MethodDelete, "/v2/load_balancers/{id}", deleteLoadBalancer)
