@@ -95,7 +95,7 @@ func TestEveryExampleIsClean(t *testing.T) {
 
 // What is deprecated, or written by the manager only, has no example, nor has what
 // needs a load balancer of somebody else.
-var without = []string{annotation.SizeSlug, annotation.Algorithm, annotation.DefaultsVersion, annotation.Plan, annotation.Manage}
+var without = []string{annotation.SizeSlug, annotation.Algorithm, annotation.DefaultsVersion, annotation.StrongCiphers, annotation.Plan, annotation.Manage}
 
 func TestEveryAnnotationHasAnExample(t *testing.T) {
 	var all string

@@ -11,6 +11,7 @@ const (
 const (
 	LoadBalancerID  = prefixIdentity + "load-balancer-id"
 	DefaultsVersion = prefixIdentity + "load-balancer-defaults-version"
+	StrongCiphers   = prefixIdentity + "load-balancer-strong-ciphers"
 	Disown          = prefixDisown + "disown"
 	Name            = prefixLoadBalancer + "name"
 )

@@ -18,6 +18,15 @@ var identityAnnotations = []Definition{
 		Doc:        "The version of the built-in defaults that the load balancer was made with. The manager writes it after creation, so that later defaults don't alter a load balancer that exists. Where it is absent beside an id, this manager has not worked on the load balancer yet.",
 	},
 	{
+		Key:        StrongCiphers,
+		PerService: true,
+		Kind:       KindAny,
+		Types:      regionalOnly,
+		Written:    true,
+		Doc: "The id of the load balancer that has the ciphers `STRONG` because the Service, its class or a default asked for them by `" + TLSCipherPolicy +
+			"`. The manager writes it, and removes it when they are gone again. By it ciphers that somebody chose in the console are told from those that nobody asks for any more.",
+	},
+	{
 		Key:        Disown,
 		PerService: true,
 		Kind:       KindBool,

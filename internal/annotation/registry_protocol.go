@@ -90,7 +90,7 @@ var protocolAnnotations = []Definition{
 		Values:     []string{CiphersDefault, CiphersStrong},
 		DefaultDoc: "what the load balancer has: `DEFAULT` on a new one",
 		Types:      regionalOnly,
-		Doc:        "The ciphers with which the load balancer ends TLS. `STRONG` leaves the weaker ones out. Removing the annotation brings `DEFAULT` back; where it never was, what is set in the console stays.",
+		Doc:        "The ciphers with which the load balancer ends TLS. `STRONG` leaves the weaker ones out. Where the annotation is removed, or a class or default that said the same, `DEFAULT` comes back, also if that happened while no manager ran; where nothing ever asked for `STRONG`, what is set in the console stays.",
 	},
 	{
 		Key:     DisableLetsEncryptDNSRecords,

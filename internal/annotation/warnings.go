@@ -215,7 +215,7 @@ func (w *warner) ipMode(Definition) string {
 // actsOnBackends tells whether an annotation has an effect where the backends
 // alone are the manager's.
 func actsOnBackends(key string) bool {
-	others := []string{LoadBalancerID, DefaultsVersion, Disown, Class, Type, Network, Hostname, IPMode, FirewallManagedKey, DryRun, Plan, Manage, RetainOnDelete}
+	others := []string{LoadBalancerID, DefaultsVersion, StrongCiphers, Disown, Class, Type, Network, Hostname, IPMode, FirewallManagedKey, DryRun, Plan, Manage, RetainOnDelete}
 	return slices.Contains(others, key) || slices.ContainsFunc(backendAnnotations, func(d Definition) bool { return d.Key == key })
 }
 

@@ -58,7 +58,7 @@ var removable = map[string]string{
 // load balancer, or need more than the Service to go back: for those the
 // reconciler's own tests are (ciphers, sizes by name, names and what it manages).
 var notSettings = []string{
-	annotation.LoadBalancerID, annotation.DefaultsVersion, annotation.Disown, annotation.Class, annotation.Drift, annotation.DryRun, annotation.Plan,
+	annotation.LoadBalancerID, annotation.DefaultsVersion, annotation.StrongCiphers, annotation.Disown, annotation.Class, annotation.Drift, annotation.DryRun, annotation.Plan,
 	annotation.Manage, annotation.RetainOnDelete, annotation.Type, annotation.Network, annotation.NetworkStack, annotation.SizeSlug, annotation.IP,
 	annotation.SubnetUUID, annotation.ProjectID, annotation.IPMode, annotation.Hostname, annotation.TLSCipherPolicy, annotation.Algorithm, annotation.FirewallManagedKey,
 }

@@ -52,7 +52,15 @@ func TestCiphersComeAndGo(t *testing.T) {
 		t.Errorf("ciphers %s", lb.TLSCipherPolicy)
 	}
 	e.annotate("web", "tls-cipher-policy", "")
-	e.becomes(lb.ID, "default ciphers", func(lb simulator.LoadBalancer) bool { return lb.TLSCipherPolicy == "DEFAULT" })
+	isDefault := func(lb simulator.LoadBalancer) bool { return lb.TLSCipherPolicy == "DEFAULT" }
+	e.becomes(lb.ID, "default ciphers", isDefault)
+
+	e.annotate("web", "tls-cipher-policy", "STRONG")
+	e.becomes(lb.ID, "strong ciphers", func(lb simulator.LoadBalancer) bool { return lb.TLSCipherPolicy == "STRONG" })
+	e.stopManager()
+	e.annotate("web", "tls-cipher-policy", "")
+	e.startManager()
+	e.becomes(lb.ID, "default ciphers, though nobody was there when the wish ended", isDefault)
 }
 
 func TestARetainedLoadBalancerIsTakenOverByItsID(t *testing.T) {

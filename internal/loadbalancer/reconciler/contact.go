@@ -116,14 +116,6 @@ func (r *Reconciler) contactDue(svc *v1.Service, id string) time.Time {
 	return r.recall(svc).contact.since.Add(r.period)
 }
 
-// askedForCiphers tells whether the load balancer has the ciphers that its
-// Service asked for until now, and asks for no more.
-func (r *Reconciler) askedForCiphers(w *work, lb *godo.LoadBalancer) bool {
-	agreed := r.recall(w.svc).agreed
-	return lb != nil && w.spec.Type == annotation.TypeRegional && w.spec.TLSCipherPolicy == "" && agreed.id == lb.ID &&
-		agreed.settings != nil && agreed.settings.TLSCipherPolicy == annotation.CiphersStrong && settingsOf(lb).TLSCipherPolicy == annotation.CiphersStrong
-}
-
 // keptName tells whether the load balancer keeps the name that it has: no
 // annotation gives it one, so that of the console is as good. Where the Service
 // gave the name itself until now, it goes with the annotation.

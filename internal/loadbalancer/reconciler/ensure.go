@@ -103,6 +103,9 @@ func (r *Reconciler) sync(ctx context.Context, svc *v1.Service) (*v1.LoadBalance
 	if lb, err = r.get(ctx, lb.ID, snapshotAge, r.allIDs); err != nil {
 		return nil, err
 	}
+	if err := r.unmarkCiphers(ctx, w, lb); err != nil {
+		return nil, err
+	}
 	r.tellTarget(w)
 	return r.show(w, lb), nil
 }
@@ -185,7 +188,7 @@ func (r *Reconciler) desire(ctx context.Context, w *work, lb *godo.LoadBalancer)
 	if desired.Name, err = r.name(ctx, w, lb, desired.Name); err != nil {
 		return loadbalancer.Desired{}, nil, err
 	}
-	if r.askedForCiphers(w, lb) {
+	if r.outlivesItsWish(w, lb) {
 		desired.TLSCipherPolicy = annotation.CiphersDefault
 	}
 	if len(problems) > 0 {

@@ -161,6 +161,9 @@ func (c *goldenCase) change(lb *godo.LoadBalancer, desired loadbalancer.Desired)
 	}
 }
 
+// idOfGolden is the id of every load balancer that exists.
+const idOfGolden = "6b0f1c52-0e0b-4c7e-9a57-3a1f6d1f0c3e"
+
 var defaultsOfGolden = annotation.Defaults{Type: annotation.TypeRegionalNetwork}
 
 // certificatesOfGolden are those of the account, by name.
@@ -187,6 +190,9 @@ func (c *goldenCase) decide(svc *v1.Service, lb *godo.LoadBalancer) (loadbalance
 		in.PortCertificateIDs[port] = cmp.Or(named.ID, certificatesOfGolden[named.Name])
 	}
 	desired, more := loadbalancer.Desire(svc, spec, in)
+	if lb != nil && isMarkedStrong(&work{svc: svc, spec: spec}, lb) {
+		desired.TLSCipherPolicy = annotation.CiphersDefault
+	}
 	if lb != nil && len(lb.DropletIDs) > 0 {
 		more = append(more, backends.SelectorProblem(spec)...)
 	}
@@ -194,7 +200,7 @@ func (c *goldenCase) decide(svc *v1.Service, lb *godo.LoadBalancer) (loadbalance
 }
 
 // madeOf is the load balancer that a request makes, as the API shows it: with
-// the region as an object.
+// an id, and the region as an object.
 func madeOf(t *testing.T, r *godo.LoadBalancerRequest) *godo.LoadBalancer {
 	t.Helper()
 	data, err := json.Marshal(r)
@@ -205,6 +211,7 @@ func madeOf(t *testing.T, r *godo.LoadBalancerRequest) *godo.LoadBalancer {
 	if err := json.Unmarshal(data, &members); err != nil {
 		t.Fatal(err)
 	}
+	members["id"] = idOfGolden
 	members["region"] = map[string]any{"slug": r.Region}
 	if data, err = json.Marshal(members); err != nil {
 		t.Fatal(err)

@@ -18,7 +18,8 @@ import (
 // remember writes the load balancer's id and type to the Service's annotations,
 // and the version of the defaults that it follows, in one patch, if they aren't
 // there. The version tells that this manager has worked on the load balancer, so
-// it is missing until the first contact is over.
+// it is missing until the first contact is over, and so is the mark of ciphers
+// that were asked for.
 func (r *Reconciler) remember(ctx context.Context, w *work, lb *godo.LoadBalancer) error {
 	want := toRemember(w, lb)
 	if len(want) == 0 {
@@ -39,6 +40,9 @@ func toRemember(w *work, lb *godo.LoadBalancer) map[string]any {
 	values := map[string]string{annotation.Type: typeOf(lb)}
 	if !w.adopting {
 		values[annotation.DefaultsVersion] = strconv.Itoa(loadbalancer.VersionOf(svc))
+	}
+	if marksCiphers(w, lb) {
+		want[annotation.StrongCiphers] = lb.ID
 	}
 	for key, value := range values {
 		// The user's word stays, also where it asks for what can't be.

@@ -82,3 +82,87 @@ func TestCiphersComeAndGoAndAreNobodysOtherwise(t *testing.T) {
 		want("STRONG")
 	})
 }
+
+// Whose ciphers they are outlives the process: a wish may end while no manager
+// runs, and that of a default always does.
+func TestCiphersThatNobodyAsksForAnyMoreGoAfterARestart(t *testing.T) {
+	class := map[string]map[string]string{"strict": {annotation.TLSCipherPolicy: "STRONG"}}
+	for name, test := range map[string]struct {
+		defaults annotation.Defaults
+		wish     []string
+		end      func(*stand)
+	}{
+		"the annotation is removed meanwhile": {
+			wish: []string{annotation.TLSCipherPolicy, "STRONG"},
+			end:  func(s *stand) { s.edit(annotation.TLSCipherPolicy, "") },
+		},
+		"the class is another meanwhile": {
+			defaults: annotation.Defaults{Classes: class},
+			wish:     []string{annotation.Class, "strict"},
+			end:      func(s *stand) { s.edit(annotation.Class, "") },
+		},
+		"the default is gone": {
+			defaults: annotation.Defaults{Values: class["strict"]},
+			end:      (*stand).sync,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defaults := test.defaults
+			inStand(t, func(o *Options) {
+				o.Defaults.Values, o.Defaults.Classes = defaults.Values, defaults.Classes
+			}, func(s *stand) {
+				certificate := s.sim.AddCertificate(simulator.CertificateSpec{Name: "web"})
+				before := s.ready(append(test.wish, annotation.Type, "REGIONAL", annotation.CertificateName, certificate.Name)...)
+				if mark := s.web().Annotations[annotation.StrongCiphers]; mark != before.ID || before.TLSCipherPolicy != "STRONG" {
+					s.t.Fatalf("mark %q, load balancer %+v", mark, before)
+				}
+				s.end()
+				defaults.Values = nil
+				s.start()
+				test.end(s)
+				if now := s.mine().TLSCipherPolicy; now != "DEFAULT" {
+					s.t.Errorf("ciphers %s", now)
+				}
+				s.wantNews("TLS cipher policy STRONG -> DEFAULT", events.LoadBalancerUpdated)
+				if mark := s.web().Annotations[annotation.StrongCiphers]; mark != "" {
+					s.t.Errorf("the mark %q stays", mark)
+				}
+				// From now on they are whoever's.
+				s.byHand(before.ID, func(lb *simulator.LoadBalancer) { lb.TLSCipherPolicy = "STRONG" })
+				s.restart()
+				s.sync()
+				s.wantWrites("PUT /v2/load_balancers/" + before.ID)
+			})
+		})
+	}
+}
+
+func TestTheMarkOfStrongCiphersIsOneLoadBalancers(t *testing.T) {
+	inStand(t, nil, func(s *stand) {
+		certificate := s.sim.AddCertificate(simulator.CertificateSpec{Name: "web"})
+		before := s.ready(annotation.Type, "REGIONAL", annotation.CertificateName, certificate.Name)
+		s.byHand(before.ID, func(lb *simulator.LoadBalancer) { lb.TLSCipherPolicy = "STRONG" })
+		s.edit(annotation.StrongCiphers, "5a4981aa-9653-4bd1-bef5-d6bff52042e4")
+		s.wantWrites()
+		if mark := s.web().Annotations[annotation.StrongCiphers]; mark != "" || s.mine().TLSCipherPolicy != "STRONG" {
+			s.t.Errorf("mark %q, ciphers %s", mark, s.mine().TLSCipherPolicy)
+		}
+	})
+}
+
+func TestStrongCiphersThatAPolicyLeavesKeepTheirMark(t *testing.T) {
+	inStand(t, nil, func(s *stand) {
+		certificate := s.sim.AddCertificate(simulator.CertificateSpec{Name: "web"})
+		before := s.ready(annotation.Type, "REGIONAL", annotation.CertificateName, certificate.Name, annotation.TLSCipherPolicy, "STRONG")
+		s.end()
+		s.start()
+		s.edit(annotation.TLSCipherPolicy, "", annotation.Drift, "report")
+		s.wantWrites()
+		s.wantNews("TLS cipher policy STRONG -> DEFAULT", events.LoadBalancerDrift)
+		s.edit(annotation.Drift, "")
+		if now := s.mine().TLSCipherPolicy; now != "DEFAULT" {
+			s.t.Errorf("ciphers %s", now)
+		}
+		s.wantWrites("PUT /v2/load_balancers/" + before.ID)
+	})
+}

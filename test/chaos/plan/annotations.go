@@ -13,7 +13,7 @@ import (
 // the manager writes, that name what a storm doesn't have, or that hand the load
 // balancer to somebody else for good.
 var untouched = []string{
-	annotation.LoadBalancerID, annotation.DefaultsVersion, annotation.Plan, annotation.Manage, annotation.Disown,
+	annotation.LoadBalancerID, annotation.DefaultsVersion, annotation.StrongCiphers, annotation.Plan, annotation.Manage, annotation.Disown,
 	annotation.IP, annotation.SubnetUUID, annotation.ProjectID, annotation.Class,
 	annotation.Name, annotation.CertificateID, annotation.CertificateName,
 }
