@@ -35,6 +35,9 @@ func DefaultKey(suffix, value string) (key string, err error) {
 			return "", fmt.Errorf("must be %s here: which ports there are is a matter of each Service", Suffix(d.base()))
 		}
 	}
+	if d, known := Lookup(suffix); known && i < 0 {
+		return "", fmt.Errorf("must be the last part of the annotation alone: %s", Suffix(d.Key))
+	}
 	if i < 0 {
 		var known []string
 		for _, d := range Registry {

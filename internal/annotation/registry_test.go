@@ -115,6 +115,8 @@ func TestProblemsSayWhatIsAllowed(t *testing.T) {
 		{HealthCheckHealthyThreshold, "11", []string{"2 to 10"}},
 		{StickySessionsCookieName, "a,b", []string{"cookie's name"}},
 		{StickySessionsType, "cookie", []string{"none or cookies"}},
+		{Drift, "ignore:size-unit,alow-rules", []string{`"alow-rules" is none: is allow-rules meant?`}},
+		{Drift, "ignore:colours", []string{`"colours" is none`}},
 		{TLSPorts, "443, 8443x", []string{`"8443x" is none`}},
 		{AllowRules, "ip:192.0.2.1, 192.0.2.2", []string{`"192.0.2.2" is none`, "ip:", "cidr:"}},
 		{StickySessionsCookieTTL, "0", []string{"at least 1"}},

@@ -12,6 +12,8 @@ import (
 	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"digitalocean-cloud-controller-manager/internal/nearest"
 )
 
 // Problem is one annotation, or one field of a Service, that can't be used.
@@ -65,6 +67,9 @@ func (d Definition) check(value string) string {
 	allowed := "must be " + d.describe()
 	if entry, ok := d.firstBad(value); ok {
 		allowed += fmt.Sprintf("; %q is none", shorten(entry))
+		if near := nearest.Of(entry, d.entriesAllowed()); near != "" {
+			allowed += ": is " + near + " meant?"
+		}
 	}
 	if d.Hint != "" {
 		allowed += "; " + d.Hint
@@ -92,6 +97,14 @@ var checks = map[Kind]func(Definition, string) bool{
 	KindSelector: func(_ Definition, v string) bool { return isSelector(v) },
 	KindDrift:    func(_ Definition, v string) bool { _, ok := parseDrift(v); return ok },
 	KindSources:  func(_ Definition, v string) bool { _, err := parseSources(v); return err == nil },
+}
+
+// entriesAllowed are the entries that a list may have, where they are words.
+func (d Definition) entriesAllowed() []string {
+	if d.Kind == KindDrift {
+		return DriftFields
+	}
+	return nil
 }
 
 // firstBad returns the entry of a list that isn't valid, for people.

@@ -47,6 +47,10 @@ func (f *file) readLimits(value any) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(section)) {
 		path := joinPath(pathLimits, name)
+		if _, restricts := limitReaders[name]; restricts {
+			f.refuse(path, nil, fmt.Sprintf("must be below a name for the limit, as in %s: {everyone: {%s: …}}", pathLimits, name))
+			continue
+		}
 		if len(validation.IsDNS1123Subdomain(name)) > 0 {
 			f.refuse(path, nil, "must be named by lower-case letters, digits, '-' and '.'")
 			continue

@@ -171,6 +171,8 @@ func TestReadRefuses(t *testing.T) {
 		{"a limit that is none", "version: 1\nloadBalancer: {limits: {all: 3}}", []string{"loadBalancer.limits.all", "maxSizeUnit"}},
 		{"a limit that restricts nothing", "version: 1\nloadBalancer: {limits: {all: {namespaces: x}}}", []string{"loadBalancer.limits.all", "restrict something"}},
 		{"a bad name of a limit", "version: 1\nloadBalancer: {limits: {No One: {maxSizeUnit: 1}}}", []string{"loadBalancer.limits.No One", "lower-case"}},
+		{"a restriction without a limit's name", "version: 1\nloadBalancer: {limits: {maxSizeUnit: 1}}", []string{"loadBalancer.limits.maxSizeUnit", "below a name for the limit", "everyone"}},
+		{"a default by its whole key", "version: 1\nloadBalancer: {defaults: {service.beta.kubernetes.io/do-loadbalancer-network: INTERNAL}}", []string{"the last part of the annotation alone: network"}},
 		{"an unknown restriction", "version: 1\nloadBalancer: {limits: {all: {maxSizeUnits: 1}}}", []string{"loadBalancer.limits.all.maxSizeUnits", "is maxSizeUnit meant?"}},
 		{"a restriction without a value", "version: 1\nloadBalancer: {limits: {all: {types: }}}", []string{"loadBalancer.limits.all.types", "or be absent"}},
 		{"an empty list", "version: 1\nloadBalancer: {limits: {all: {types: []}}}", []string{"loadBalancer.limits.all.types", "or be absent"}},

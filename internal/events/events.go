@@ -103,7 +103,7 @@ var Docs = []Doc{
 	{NodeNotRemoved, "Node", v1.EventTypeWarning, "The droplet is gone and the Node was to be removed, but it is still there: the manager may not remove Nodes (the framework's event DeletingNodeFailed says so), or a finalizer holds it."},
 	{DropletGone, "Node", v1.EventTypeWarning, "The droplet of the provider ID doesn't exist any more, but the kubelet is ready. The Node is kept while it is."},
 	{DropletReplaced, "Node", v1.EventTypeWarning, "The same, and another droplet has the name now. The message names both. Delete the Node object and restart the kubelet, so that it registers anew."},
-	{LoadBalancerConfigError, "Service", v1.EventTypeWarning, "Annotations or ports that can't be used, all of them at once. The load balancer's settings stay as they are until they are mended; its backends are kept up to date."},
+	{LoadBalancerConfigError, "Service", v1.EventTypeWarning, "Annotations or ports that can't be used, all of them at once. Until they are mended no load balancer is made, and the settings of one that exists stay as they are; its backends are kept up to date."},
 	{AnnotationWarning, "Service", v1.EventTypeWarning, "Annotations that have no effect (misspelt, not for this type of load balancer, not without another one) or another than it seems. The load balancer is made all the same."},
 	{LoadBalancerCreated, "Service", v1.EventTypeNormal, "A load balancer was made."},
 	{LoadBalancerUpdated, "Service", v1.EventTypeNormal, "The load balancer was changed; the message lists what."},

@@ -91,7 +91,7 @@ func (r *Reconciler) sync(ctx context.Context, svc *v1.Service) (*v1.LoadBalance
 		return r.rehearse(ctx, w, lb, desired, problems)
 	}
 	if len(problems) > 0 {
-		return nil, r.keepBackends(ctx, w, lb, &invalidError{problems})
+		return nil, r.keepBackends(ctx, w, lb, &invalidError{problems, lb == nil})
 	}
 	if lb, err = r.make(ctx, w, lb, desired); err != nil {
 		return nil, err

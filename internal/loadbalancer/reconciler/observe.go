@@ -27,7 +27,7 @@ func (r *Reconciler) observe(w *work, lb *godo.LoadBalancer, plan []string, isSe
 		r.rehearsal.Note(rehearsal.KindLoadBalancer, name, loadbalancer.JoinPlan(plan, "; ", maxPlanEvent))
 	}
 	if len(problems) > 0 {
-		return nil, &invalidError{problems}
+		return nil, &invalidError{problems, lb == nil}
 	}
 	if lb != nil {
 		r.observeService(w, lb, name)

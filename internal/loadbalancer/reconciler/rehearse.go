@@ -47,7 +47,7 @@ func (r *Reconciler) rehearse(ctx context.Context, w *work, lb *godo.LoadBalance
 		return nil, err
 	}
 	if len(problems) > 0 {
-		return nil, &invalidError{problems}
+		return nil, &invalidError{problems, lb == nil}
 	}
 	return w.svc.Status.LoadBalancer.DeepCopy(), nil
 }

@@ -62,7 +62,11 @@ func addressesShown(svc *v1.Service, lb *godo.LoadBalancer) []string {
 
 // invalidError is a Service that can't become a load balancer until it is
 // edited.
-type invalidError struct{ problems []annotation.Problem }
+type invalidError struct {
+	problems []annotation.Problem
+	// none is true where the Service has no load balancer.
+	none bool
+}
 
 // wait is until the Service is looked at again, as what it refers to may have
 // become valid meanwhile.
@@ -73,6 +77,14 @@ func (e *invalidError) wait() time.Duration {
 		}
 	}
 	return waitUser
+}
+
+// consequence is what comes of it, for people.
+func (e *invalidError) consequence() string {
+	if e.none {
+		return "No load balancer is made"
+	}
+	return "The load balancer's settings stay as they are"
 }
 
 func (e *invalidError) Error() string {
@@ -189,7 +201,7 @@ func (r *Reconciler) report(ctx context.Context, svc *v1.Service, err error) nex
 	)
 	switch {
 	case errors.As(err, &invalid):
-		r.recorder.Tell(svc, events.LoadBalancerConfigError, "The load balancer's settings stay as they are until this is mended: "+invalid.Error())
+		r.recorder.Tell(svc, events.LoadBalancerConfigError, invalid.consequence()+" until this is mended: "+invalid.Error())
 		return next{wait: invalid.wait()}
 	case errors.As(err, &pending):
 		logger.V(2).Info("Load balancer is being made", "id", pending.id, "name", pending.name)
