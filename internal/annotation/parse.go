@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -27,7 +25,7 @@ func Parse(svc *v1.Service, defaults Defaults) (Spec, []Problem) {
 		spec.RetainOnDelete, spec.RetainUnsure = true, true
 	}
 	p.perPort(svc, &spec)
-	spec.Inherited = slices.Sorted(maps.Keys(inherited))
+	spec.Inherited = inherited
 	_, spec.HealthCheck.Override = svc.Annotations[OverrideHealthCheck]
 	if ranges := svc.Spec.LoadBalancerSourceRanges; len(ranges) > 0 {
 		spec.AllowRules = p.sourceRanges(ranges)
@@ -101,10 +99,7 @@ func declared(annotations map[string]string) iter.Seq[Definition] {
 }
 
 func (p *parser) refuse(field, value, allowed string) {
-	if whose := p.inherited[field]; whose != "" {
-		allowed += " (the value is of " + whose + ")"
-	}
-	p.problems = append(p.problems, Problem{Field: field, Value: value, Allowed: allowed})
+	p.problems = append(p.problems, Problem{Field: field, Value: value, Allowed: allowed + origin(p.inherited[field])})
 }
 
 // spec is what the values say one by one.

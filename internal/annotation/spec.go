@@ -1,5 +1,7 @@
 package annotation
 
+import "slices"
+
 // Spec is what a Service's annotations ask for, with the defaults filled in. A
 // zero value stands for an annotation that is absent and has no default.
 type Spec struct {
@@ -101,10 +103,27 @@ type Spec struct {
 	// SubnetUUID is the VPC subnet to make the load balancer in.
 	SubnetUUID string
 
-	// Inherited are the keys of annotations that are in effect without being
-	// the Service's own, sorted: what can't be changed on a load balancer that
-	// exists doesn't change on their account.
-	Inherited []string
+	// Inherited are the annotations that are in effect without being the
+	// Service's own, by key, with whose they are for people. Nil: none.
+	Inherited map[string]string
+}
+
+// Attribute returns the problems with whose value each is about, where it isn't
+// the Service's own: who edits the Service looks for it there in vain.
+func (s Spec) Attribute(problems []Problem) []Problem {
+	attributed := slices.Clone(problems)
+	for i := range attributed {
+		attributed[i].Allowed += origin(s.Inherited[attributed[i].Field])
+	}
+	return attributed
+}
+
+// origin ends a refusal of a value that is whose.
+func origin(whose string) string {
+	if whose == "" {
+		return ""
+	}
+	return " (the value is of " + whose + ")"
 }
 
 // HealthCheck is how backends are probed. Times are in seconds.

@@ -94,7 +94,7 @@ func (l Limits) Check(r Request) []annotation.Problem {
 	if !r.holds() {
 		problems = append(problems, l.checkCounts(r)...)
 	}
-	return problems
+	return r.Spec.Attribute(problems)
 }
 
 // ForbidsTakeOver tells whether the Service must not have a load balancer by its

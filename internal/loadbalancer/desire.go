@@ -75,7 +75,7 @@ func Desire(svc *v1.Service, spec annotation.Spec, in Inputs) (Desired, []annota
 	s.StackAutomatic = spec.NetworkStack == ""
 	problems = append(problems, more...)
 	problems = append(problems, checkSettings(s)...)
-	return Desired{Settings: s.Normalized(), ProjectID: spec.ProjectID, Tags: append(ClusterTags(in.Cluster), ServiceTag(svc))}, problems
+	return Desired{Settings: s.Normalized(), ProjectID: spec.ProjectID, Tags: append(ClusterTags(in.Cluster), ServiceTag(svc))}, spec.Attribute(problems)
 }
 
 // checkSettings finds settings that don't go together.

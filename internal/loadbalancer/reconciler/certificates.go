@@ -131,7 +131,7 @@ func (r *Reconciler) resolveCertificates(ctx context.Context, w *work, lb *godo.
 		in.PortCertificateIDs[port] = id
 		problems = append(problems, more...)
 	}
-	return problems, nil
+	return w.spec.Attribute(problems), nil
 }
 
 func (r *Reconciler) resolveCertificate(ctx context.Context, w *work, named annotation.Certificate, used usage) (string, []annotation.Problem, error) {

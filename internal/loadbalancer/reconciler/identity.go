@@ -58,15 +58,16 @@ func (r *Reconciler) locateByID(ctx context.Context, svc *v1.Service, spec annot
 		if err != nil {
 			return nil, nil, err
 		}
-		if owner := r.ownerBefore(svc, lb); owner != nil {
-			foreign = &foreignError{id: id, owner: owner}
-			continue
-		}
+		// First: whose it is instead is no matter of who may not have it anyhow.
 		if err := r.mayTake(svc, lb); isForeign(err) {
 			foreign = err
 			continue
 		} else if err != nil {
 			return nil, nil, err
+		}
+		if owner := r.ownerBefore(svc, lb); owner != nil {
+			foreign = &foreignError{id: id, owner: owner}
+			continue
 		}
 		r.setID(svc, lb.ID)
 		return lb, foreign, nil

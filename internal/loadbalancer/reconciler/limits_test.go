@@ -153,8 +153,9 @@ func TestAForbiddenClaimDoesNotHoldUpTheOwner(t *testing.T) {
 		s.made("team", 1, annotation.Name, "mine")
 		lb := s.served("team")
 		s.byHand(lb.ID, func(lb *simulator.LoadBalancer) { lb.Tags = []string{"k8s:c1"} })
-		s.made("mallory", 1000, annotation.LoadBalancerID, lb.ID)
 		s.news()
+		s.made("mallory", 1000, annotation.LoadBalancerID, lb.ID)
+		s.wantNews(`not made for this Service, and the limit "own"`, events.LoadBalancerNotOwned)
 		svc := s.named("team")
 		svc.Annotations[annotation.SizeUnit] = "2"
 		s.apply(svc)

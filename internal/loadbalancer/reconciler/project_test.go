@@ -59,6 +59,48 @@ func TestAnUnknownProjectIsToldWithItsID(t *testing.T) {
 	})
 }
 
+// Whoever edits the Service would look in vain for what it has from the manager's
+// configuration.
+func TestWhatIsWrongWithADefaultIsNotBlamedOnTheService(t *testing.T) {
+	tests := map[string]struct {
+		defaults annotation.Defaults
+		service  []string
+		reason   events.Reason
+		says     string
+	}{
+		"a certificate that isn't there": {
+			annotation.Defaults{Values: map[string]string{annotation.CertificateName: "nope"}},
+			[]string{annotation.Type, "REGIONAL"}, events.LoadBalancerConfigError,
+			`"nope" is not valid: must be the name of a certificate in the account, and there is none of that name (the value is of the cluster's default)`,
+		},
+		"settings that don't go together": {
+			annotation.Defaults{Classes: map[string]map[string]string{"a": {annotation.SubnetUUID: "5a4981aa-9653-4bd1-bef5-d6bff52042e4"}}},
+			[]string{annotation.Class, "a"}, events.LoadBalancerConfigError,
+			`DO_CLUSTER_VPC_ID (the value is of the class "a")`,
+		},
+		"a project that isn't there": {
+			annotation.Defaults{Values: map[string]string{annotation.ProjectID: "5a4981aa-9653-4bd1-bef5-d6bff52042e4"}},
+			nil, events.LoadBalancerRequestFailed,
+			"Edit the Service, or the manager's configuration, which decides for it: project-id of the cluster's default.",
+		},
+		"a project of the Service's own that isn't there": {
+			annotation.Defaults{},
+			[]string{annotation.ProjectID, "5a4981aa-9653-4bd1-bef5-d6bff52042e4"}, events.LoadBalancerRequestFailed,
+			"could not be found. Edit the Service.",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inStand(t, func(o *Options) {
+				o.Defaults.Values, o.Defaults.Classes = test.defaults.Values, test.defaults.Classes
+			}, func(s *stand) {
+				s.made("shop", 1, test.service...)
+				s.wantNews(test.says, test.reason)
+			})
+		})
+	}
+}
+
 func TestCiphersComeAndGoAndAreNobodysOtherwise(t *testing.T) {
 	inStand(t, nil, func(s *stand) {
 		certificate := s.sim.AddCertificate(simulator.CertificateSpec{Name: "web"})

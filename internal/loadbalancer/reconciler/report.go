@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"runtime/debug"
 	"slices"
@@ -231,7 +232,7 @@ func (r *Reconciler) reportRequest(logger klog.Logger, svc *v1.Service, err *req
 	logger.V(2).Info("Request to DigitalOcean failed", "class", class, "requestID", doapi.RequestID(err), "err", err.Error())
 	switch class {
 	case doapi.ClassUser:
-		r.recorder.Tell(svc, events.LoadBalancerRequestFailed, "DigitalOcean refuses this Service's load balancer: "+err.Error()+". Edit the Service.")
+		r.recorder.Tell(svc, events.LoadBalancerRequestFailed, "DigitalOcean refuses this Service's load balancer: "+err.Error()+". Edit the Service"+r.orItsDefaults(svc)+".")
 		return next{wait: waitUser}
 	case doapi.ClassAccount:
 		r.recorder.Tell(svc, events.LoadBalancerRequestFailed, "DigitalOcean refuses the request for the account or its token: "+err.Error()+". Check the token, its scopes and the account's limits.")
@@ -251,6 +252,20 @@ func (r *Reconciler) reportRequest(logger klog.Logger, svc *v1.Service, err *req
 		r.recorder.Tell(svc, events.LoadBalancerRequestFailed, "DigitalOcean's API fails: "+err.Error()+". It is tried again, after longer and longer waits.")
 	}
 	return next{wait: min(max(failing, shortestCloudWait), longestCloudWait)}
+}
+
+// orItsDefaults names what the Service has from the manager's configuration, of
+// which its owner may know nothing.
+func (r *Reconciler) orItsDefaults(svc *v1.Service) string {
+	spec, _ := annotation.Parse(svc, r.defaults)
+	var inherited []string
+	for _, key := range slices.Sorted(maps.Keys(spec.Inherited)) {
+		inherited = append(inherited, annotation.Suffix(key)+" of "+spec.Inherited[key])
+	}
+	if len(inherited) == 0 {
+		return ""
+	}
+	return ", or the manager's configuration, which decides for it: " + strings.Join(inherited, ", ")
 }
 
 // Waits after failures of DigitalOcean's, each as long as all before it, and how
