@@ -55,7 +55,7 @@ var careAnnotations = []Definition{
 		FailSafe:   true,
 		Safe:       ManageBackends,
 		Doc: "With `backends` the load balancer that `" + LoadBalancerID + "` names is made and set up by somebody else, such as Terraform: the manager only puts the cluster's droplets in, and takes out its own. " +
-			"It neither makes nor deletes one; deleting the Service takes the cluster's droplets out. The rules must send to the Service's node ports, or with the type `REGIONAL_NETWORK` to its ports. A value that can't be used counts as `backends`.",
+			"It neither makes nor deletes one; deleting the Service takes the cluster's droplets out. The rules must send to the Service's node ports, or with the type `REGIONAL_NETWORK` to its ports. A value that can't be used counts as `backends`. Without the annotation the load balancer is the Service's: after a drift period it gets its settings, and it is deleted with it.",
 	},
 	{
 		Key:      RetainOnDelete,

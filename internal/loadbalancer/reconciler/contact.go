@@ -33,13 +33,17 @@ func (r *Reconciler) meet(w *work, lb *godo.LoadBalancer) {
 // isFirstContact tells whether this manager has not worked on the load balancer
 // for the Service yet. The mark proves that it has, as only it sets one; and
 // so does the version of the defaults, unless the Service names a stranger's
-// load balancer now.
+// load balancer now. Work on the backends alone is none on the settings.
 func (r *Reconciler) isFirstContact(w *work, lb *godo.LoadBalancer) bool {
-	known := r.recall(w.svc).agreed.id
-	if known == lb.ID || loadbalancer.HasTag(lb.Tags, loadbalancer.ServiceTag(w.svc)) {
+	agreed := r.recall(w.svc).agreed
+	backendsNow := w.spec.Manage == annotation.ManageBackends
+	switch {
+	case loadbalancer.HasTag(lb.Tags, loadbalancer.ServiceTag(w.svc)):
+		return false
+	case agreed.id == lb.ID && !(agreed.backends && !backendsNow):
 		return false
 	}
-	return w.taken || w.svc.Annotations[annotation.DefaultsVersion] == ""
+	return w.taken || w.svc.Annotations[annotation.DefaultsVersion] == "" && !backendsNow
 }
 
 // isServices tells whether the load balancer is the Service's already, by

@@ -162,7 +162,7 @@ func crashPaths() map[string]crashPath {
 		"disowned no more":   {disowned, annotated(annotation.Disown, ""), []string{put}, 1, false},
 
 		"taken over":        {nil, others(), []string{status, patch, put, patch, status}, 1, false},
-		"backends managed":  {nil, managed, []string{status, patch, add, patch, status}, 1, false},
+		"backends managed":  {nil, managed, []string{status, patch, add, status}, 1, false},
 		"backends released": {managed, deleted, []string{take, status, status}, 1, false},
 		"first contact":     {web, stripped, []string{put, patch}, 1, false},
 		"id stripped":       {web, annotated(annotation.LoadBalancerID, ""), []string{patch}, 1, false},

@@ -33,9 +33,10 @@ func (r *Reconciler) desireBackends(w *work, lb *godo.LoadBalancer) (loadbalance
 }
 
 // beside adds to the cluster's droplets those of others, where the load
-// balancer is theirs.
+// balancer is theirs, or may have been: nothing of others goes before the first
+// contact is over.
 func (r *Reconciler) beside(w *work, lb *godo.LoadBalancer, wanted []int) []int {
-	if w.spec.Manage != annotation.ManageBackends {
+	if w.spec.Manage != annotation.ManageBackends && !w.adopting {
 		return wanted
 	}
 	own := r.ownDroplets(w.svc, lb)

@@ -120,3 +120,40 @@ func TestALoadBalancerThatTargetsATagTakesNoDroplets(t *testing.T) {
 		s.wantWrites()
 	})
 }
+
+// Where the annotation is gone, by a slip or not, the settings are met for the
+// first time: nothing of Terraform's is overwritten on the spot.
+func TestSettingsThatWereTerraformsAreToldBeforeTheyChange(t *testing.T) {
+	for name, between := range map[string]func(*stand){
+		"with all its memory": func(*stand) {},
+		"after a restart":     (*stand).restart,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inStand(t, nil, func(s *stand) {
+				lb, _ := s.terraform()
+				before := s.ready(annotation.LoadBalancerID, lb.ID, annotation.Manage, "backends")
+				s.later(2 * DefaultDriftPeriod)
+				between(s)
+				s.sync()
+				s.calls()
+				s.news()
+				before.DropletIDs = s.mine().DropletIDs
+				s.edit(annotation.Manage, "")
+				s.wantNews("size unit 2 -> 1", events.LoadBalancerFirstContact)
+				if diff := cmp.Diff(before, s.mine()); diff != "" {
+					s.t.Errorf("something changed at once: %s", diff)
+				}
+				s.edit(annotation.Manage, "backends")
+				s.later(2 * DefaultDriftPeriod)
+				if now := s.mine(); now.SizeUnit != 2 || len(now.DropletIDs) == 0 {
+					s.t.Errorf("load balancer %+v once the slip is mended", now)
+				}
+				s.edit(annotation.Manage, "")
+				s.later(2 * DefaultDriftPeriod)
+				if now := s.mine(); now.SizeUnit != 1 || s.web().Annotations[annotation.DefaultsVersion] == "" {
+					s.t.Errorf("load balancer %+v, annotations %v after a drift period", now, s.web().Annotations)
+				}
+			})
+		})
+	}
+}

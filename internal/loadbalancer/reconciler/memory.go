@@ -31,6 +31,8 @@ type agreement struct {
 	settings *loadbalancer.Settings
 	// named is true where the Service gave the name.
 	named bool
+	// backends is true where only the backends were the manager's.
+	backends bool
 }
 
 // recall returns what is remembered of the Service.

@@ -17,9 +17,9 @@ import (
 
 // remember writes the load balancer's id and type to the Service's annotations,
 // and the version of the defaults that it follows, in one patch, if they aren't
-// there. The version tells that this manager has worked on the load balancer, so
-// it is missing until the first contact is over, and so is the mark of ciphers
-// that were asked for.
+// there. The version tells that this manager has worked on the load balancer's
+// settings, so it is missing until the first contact is over, and where only the
+// backends are the manager's. So is the mark of ciphers that were asked for.
 func (r *Reconciler) remember(ctx context.Context, w *work, lb *godo.LoadBalancer) error {
 	want := toRemember(w, lb)
 	if len(want) == 0 {
@@ -38,7 +38,7 @@ func toRemember(w *work, lb *godo.LoadBalancer) map[string]any {
 		want[annotation.LoadBalancerID] = lb.ID
 	}
 	values := map[string]string{annotation.Type: typeOf(lb)}
-	if !w.adopting {
+	if !w.adopting && w.spec.Manage != annotation.ManageBackends {
 		values[annotation.DefaultsVersion] = strconv.Itoa(loadbalancer.VersionOf(svc))
 	}
 	if marksCiphers(w, lb) {

@@ -122,7 +122,7 @@ func (r *Reconciler) change(ctx context.Context, w *work, lb *godo.LoadBalancer,
 // first contact.
 func (r *Reconciler) agree(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) error {
 	r.note(w.svc, func(m *memory) {
-		m.agreed = agreement{id: lb.ID, settings: &desired.Settings, named: w.spec.Name != ""}
+		m.agreed = agreement{id: lb.ID, settings: &desired.Settings, named: w.spec.Name != "", backends: w.spec.Manage == annotation.ManageBackends}
 		m.contact = contact{}
 	})
 	r.book.Agreed(w.svc)
