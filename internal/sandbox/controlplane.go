@@ -140,6 +140,9 @@ func (c *ControlPlane) Kubeconfig() []byte { return slices.Clone(c.env.KubeConfi
 // URL of kube-apiserver.
 func (c *ControlPlane) URL() string { return strings.TrimSuffix(c.env.Config.Host, "/") }
 
+// EtcdURL is where etcd serves, without authentication.
+func (c *ControlPlane) EtcdURL() string { return c.env.ControlPlane.Etcd.URL.String() }
+
 // User is an identity that the API server knows by its certificate.
 type User struct {
 	Name       string
@@ -209,13 +212,13 @@ const (
 
 // AddManager gives the cluster the manager's ServiceAccount, roles and
 // bindings, just as they are shipped, and returns an identity that is that
-// ServiceAccount to RBAC.
-func (c *ControlPlane) AddManager(ctx context.Context, rbac []byte) (User, error) {
+// ServiceAccount to RBAC. It may be in further groups.
+func (c *ControlPlane) AddManager(ctx context.Context, rbac []byte, groups ...string) (User, error) {
 	if err := Apply(ctx, c.Config(), rbac); err != nil {
 		return User{}, err
 	}
 	return c.AddUser("system:serviceaccount:"+managerNamespace+":"+managerServiceAccount,
-		"system:serviceaccounts", "system:serviceaccounts:"+managerNamespace, "system:authenticated")
+		append(groups, "system:serviceaccounts", "system:serviceaccounts:"+managerNamespace, "system:authenticated")...)
 }
 
 // hostPort is an address on the loopback interface.

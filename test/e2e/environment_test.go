@@ -34,7 +34,7 @@ type environment struct {
 	ctx        context.Context
 	sim        *simulator.Simulator
 	api        *sandbox.APIServer
-	plane      *sandbox.ControlPlane
+	plane      *harness.Plane
 	kube       kubernetes.Interface
 	kubeconfig string
 	variables  map[string]string
@@ -42,7 +42,6 @@ type environment struct {
 	log        harness.Log
 	manager    *sandbox.Manager
 	expected   expectations
-	auditLog   string
 }
 
 type option func(*environment)
@@ -57,8 +56,9 @@ func prepare(t *testing.T, simulated []simulator.Option, options ...option) *env
 	t.Helper()
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
-	t.Cleanup(cancel)
-	e := &environment{t: t, ctx: ctx, variables: map[string]string{"DO_ACCESS_TOKEN": token, "REGION": "nyc3", "DO_CLUSTER_ID": clusterID}}
+	plane := planes.Take(ctx, t, programs.Assets)
+	t.Cleanup(cancel) // before the control plane goes to another test
+	e := &environment{t: t, ctx: ctx, plane: plane, variables: map[string]string{"DO_ACCESS_TOKEN": token, "REGION": "nyc3", "DO_CLUSTER_ID": clusterID}}
 	e.sim = simulator.New(append([]simulator.Option{simulator.WithToken(token, team)}, simulated...)...)
 	var err error
 	if e.api, err = sandbox.StartAPI(ctx, harness.Conforming(t, e.sim)); err != nil {
@@ -66,14 +66,6 @@ func prepare(t *testing.T, simulated []simulator.Option, options ...option) *env
 	}
 	t.Cleanup(func() { _ = e.api.Stop() })
 	e.variables["DO_OVERRIDE_URL"] = e.api.URL()
-	if e.plane, err = sandbox.StartControlPlane(ctx, programs.Assets, sandbox.ControlPlaneOptions{Args: e.audit()}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.plane.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
 	if e.kube, err = kubernetes.NewForConfig(e.plane.Config()); err != nil {
 		t.Fatal(err)
 	}

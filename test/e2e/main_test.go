@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,10 +9,15 @@ import (
 	"digitalocean-cloud-controller-manager/test/harness"
 )
 
-var programs harness.Programs
+var (
+	programs harness.Programs
+	planes   harness.Planes
+)
 
 // The race detector watches the manager as well.
-func TestMain(m *testing.M) { harness.Main(m, &programs, true, allRightsAreUsed) }
+func TestMain(m *testing.M) {
+	harness.Main(m, &programs, true, func() error { return errors.Join(planes.Close(), allRightsAreUsed()) })
+}
 
 func allRightsAreUsed() error {
 	if unused := unusedRights(); ranAll() && len(unused) > 0 {

@@ -8,8 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -26,16 +24,6 @@ import (
 
 // serviceAccounts is how the names of the programs' identities begin.
 const serviceAccounts = "system:serviceaccount:kube-system:"
-
-// auditPolicy logs who did what of the programs, and whether they may. Watches
-// are logged when they begin.
-const auditPolicy = `apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived]
-rules:
-  - {level: Metadata, userGroups: ["system:serviceaccounts:kube-system"]}
-  - {level: None}
-`
 
 // right is a verb that a user may use on a resource.
 type right struct{ user, group, resource, verb string }
@@ -57,18 +45,6 @@ var rights struct {
 	granted map[string]map[right]bool
 }
 
-// audit returns the flags with which the API server logs the programs' requests.
-func (e *environment) audit() map[string]string {
-	e.t.Helper()
-	directory := e.t.TempDir()
-	policy := filepath.Join(directory, "policy.yaml")
-	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
-		e.t.Fatal(err)
-	}
-	e.auditLog = filepath.Join(directory, "audit.log")
-	return map[string]string{"audit-policy-file": policy, "audit-log-path": e.auditLog, "audit-log-mode": "blocking"}
-}
-
 // mayBeDenied names a request of the manager's that the test's roles don't allow.
 func (e *environment) mayBeDenied(verb, resource string) {
 	e.expected.add(&e.expected.denied, []string{right{serviceAccounts + "cloud-controller-manager", "", resource, verb}.String()})
@@ -76,10 +52,9 @@ func (e *environment) mayBeDenied(verb, resource string) {
 
 // checkRights fails the test for what was denied, and notes what was used.
 func (e *environment) checkRights() {
-	text, err := os.ReadFile(e.auditLog)
+	text, err := e.plane.Audit()
 	if err != nil {
 		e.t.Error(err)
-		return
 	}
 	used, denied := readAudit(text, e.unsettled)
 	slices.Sort(denied)
