@@ -66,6 +66,9 @@ func isPort(text string) bool {
 func portKeys(annotations map[string]string, base string) []string {
 	var keys []string
 	for key := range annotations {
+		if !strings.HasPrefix(key, base) {
+			continue // most aren't, and to split them is dear
+		}
 		if b, _, ok := SplitPort(key); ok && b == base {
 			keys = append(keys, key)
 		}

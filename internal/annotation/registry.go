@@ -122,16 +122,22 @@ func registry() []Definition {
 // the traffic.
 var regionalOnly = []string{TypeRegional}
 
+// places are those of the declarations in the registry, by key.
+var places = func() map[string]int {
+	places := map[string]int{}
+	for i, d := range Registry {
+		places[d.Key] = i
+	}
+	return places
+}()
+
 // Lookup returns the declaration of key, also where that is for one port.
 func Lookup(key string) (Definition, bool) {
-	find := func(key string) int {
-		return slices.IndexFunc(Registry, func(d Definition) bool { return d.Key == key })
-	}
-	if i := find(key); i >= 0 {
+	if i, ok := places[key]; ok {
 		return Registry[i], true
 	}
 	if base, port, ok := SplitPort(key); ok {
-		if i := find(base); i >= 0 && Registry[i].PerPort {
+		if i, ok := places[base]; ok && Registry[i].PerPort {
 			return Registry[i].forPort(port), true
 		}
 	}

@@ -34,7 +34,7 @@ func (s *stand) adopted(edit func(*simulator.LoadBalancer), annotations ...strin
 func (s *stand) stranger(edit func(*simulator.LoadBalancer)) simulator.LoadBalancer {
 	s.t.Helper()
 	lb := s.ready()
-	if err := s.kube.Tracker().Delete(v1.SchemeGroupVersion.WithResource("services"), "default", "web"); err != nil {
+	if err := s.tracker.Delete(v1.SchemeGroupVersion.WithResource("services"), "default", "web"); err != nil {
 		s.t.Fatal(err)
 	}
 	s.restart()

@@ -126,7 +126,7 @@ func (c *crashing) collect() {
 	c.refresh()
 	for _, object := range c.services.List() {
 		if svc := object.(*v1.Service); svc.DeletionTimestamp != nil && len(svc.Finalizers) == 0 {
-			if err := c.kube.Tracker().Delete(v1.SchemeGroupVersion.WithResource("services"), svc.Namespace, svc.Name); err != nil {
+			if err := c.tracker.Delete(v1.SchemeGroupVersion.WithResource("services"), svc.Namespace, svc.Name); err != nil {
 				c.t.Fatal(err)
 			}
 		}

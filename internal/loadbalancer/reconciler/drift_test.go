@@ -254,7 +254,7 @@ func TestOrphansAreThoseOfNoService(t *testing.T) {
 				s.cluster.ID = test.cluster
 				lost := s.ready()
 				// Its Service is gone without having been cleaned up; another stays.
-				if err := s.kube.Tracker().Delete(v1.SchemeGroupVersion.WithResource("services"), "default", "web"); err != nil {
+				if err := s.tracker.Delete(v1.SchemeGroupVersion.WithResource("services"), "default", "web"); err != nil {
 					s.t.Fatal(err)
 				}
 				other := webService(map[string]string{})

@@ -15,7 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
 	corelisters "k8s.io/client-go/listers/core/v1"
+	k8stesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	servicehelpers "k8s.io/cloud-provider/service/helpers"
@@ -38,6 +40,7 @@ type stand struct {
 	t        *testing.T
 	sim      *simulator.Simulator
 	kube     *fake.Clientset
+	tracker  k8stesting.ObjectTracker // of what is in kube
 	services cache.Indexer
 	nodes    cache.Indexer
 	cluster  loadbalancer.Cluster
@@ -65,9 +68,18 @@ func inStand(t *testing.T, options func(*Options), test func(*stand)) {
 	})
 }
 
+// newKube makes a fake API that keeps no account of who owns which field, which
+// costs more than everything else that a test here does.
+func newKube() (*fake.Clientset, k8stesting.ObjectTracker) {
+	kube, tracker := fake.NewClientset(), k8stesting.NewObjectTracker(scheme.Scheme, scheme.Codecs.UniversalDecoder())
+	kube.PrependReactor("*", "*", k8stesting.ObjectReaction(tracker))
+	return kube, tracker
+}
+
 func newStand(t *testing.T, options func(*Options)) *stand {
 	t.Helper()
-	s := &stand{t: t, sim: simulator.New(simulator.WithResizeInterval(0)), kube: fake.NewClientset(), options: options}
+	s := &stand{t: t, sim: simulator.New(simulator.WithResizeInterval(0)), options: options}
+	s.kube, s.tracker = newKube()
 	s.transport, s.client = s.sim.Transport(), s.kube
 	s.cluster = loadbalancer.Cluster{ID: "c1", Region: "nyc3"}
 	s.services = cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
