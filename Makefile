@@ -9,9 +9,13 @@ COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 PACKAGE := digitalocean-cloud-controller-manager
 LDFLAGS := -s -w -X $(PACKAGE)/internal/version.version=$(VERSION) -X $(PACKAGE)/internal/version.commit=$(COMMIT)
 # Packages of the tests against a real control plane.
-E2E     := ./test/e2e ./test/chart ./internal/sandbox ./test/chaos
+E2E     := ./test/e2e ./test/chart ./internal/sandbox ./test/chaos ./test/harness
 TOOLS   := go tool -modfile=hack/tools/go.mod
 HAS_CHROMIUM := command -v chromium chromium-browser google-chrome chrome >/dev/null
+# Packages with tests that take long with the race detector, which gets samples of
+# them (-short); they run whole without it.
+LONG    := ./internal/admission/policy ./internal/firewall ./internal/instances ./internal/inventory ./internal/loadbalancer/reconciler ./internal/tagging \
+	./internal/targets ./test/conformance
 # Arguments of `make sandbox` and `make e2e`.
 ARGS    ?=
 
@@ -39,7 +43,8 @@ lint: ## gofmt, go vet and staticcheck.
 .PHONY: unit
 unit: ## Tests that need nothing but Go, and the smaller counts of API calls.
 	@$(HAS_CHROMIUM) || [[ -n "$${REQUIRE_CHROMIUM:-}" ]] || echo "SKIPPED: the tests of the simulator's console, as there is no Chromium (make chromium)"
-	go test -race $$(go list ./... | grep -v -e /test/e2e -e /test/bench -e /test/chart -e /internal/sandbox -e '/test/chaos$$')
+	go test -race -short $$(go list ./... | grep -v -e /test/e2e -e /test/bench -e /test/chart -e /internal/sandbox -e /test/harness -e '/test/chaos$$')
+	go test $(LONG)
 	go test -short -skip '^TestMatrix$$' ./test/bench
 
 .PHONY: e2e

@@ -142,17 +142,21 @@ func TestBrakeHoldsWhenManyLookGone(t *testing.T) {
 		nodes, gone int
 		settings    config.Brake
 		want        int
+		long        bool
 	}{
-		{"4 of 100 go", 100, 4, standardBrake.DeletionBrake, 4},
-		{"15 of 100 go", 100, 15, standardBrake.DeletionBrake, 15},
-		{"30 of 100 stay", 100, 30, standardBrake.DeletionBrake, 0},
-		{"99 of 100 stay", 100, 99, standardBrake.DeletionBrake, 0},
-		{"3 of 5 go", 5, 3, standardBrake.DeletionBrake, 3},
-		{"4 of 5 stay", 5, 4, standardBrake.DeletionBrake, 0},
-		{"4 of 5 go when the brake is off", 5, 4, config.Brake{Off: true}, 4},
+		{"4 of 100 go", 100, 4, standardBrake.DeletionBrake, 4, true},
+		{"15 of 100 go", 100, 15, standardBrake.DeletionBrake, 15, true},
+		{"30 of 100 stay", 100, 30, standardBrake.DeletionBrake, 0, true},
+		{"99 of 100 stay", 100, 99, standardBrake.DeletionBrake, 0, true},
+		{"3 of 5 go", 5, 3, standardBrake.DeletionBrake, 3, false},
+		{"4 of 5 stay", 5, 4, standardBrake.DeletionBrake, 0, false},
+		{"4 of 5 go when the brake is off", 5, 4, config.Brake{Off: true}, 4, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			if test.long && testing.Short() {
+				t.Skip("short")
+			}
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t, config.Nodes{DeletionBrake: test.settings})
 				var ids []int

@@ -39,6 +39,9 @@ func TestSweepTakesTheCheaperOfListAndGets(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprintf("%d nodes among %d strangers", test.nodes, test.strangers), func(t *testing.T) {
+			if test.nodes > 1000 && testing.Short() {
+				t.Skip("short")
+			}
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, simulator.WithRateLimit(100_000, 100_000))
 				w.strangers(test.strangers)
@@ -84,6 +87,9 @@ func TestDropletsWithGPUsAreFound(t *testing.T) {
 func TestWatchCostsACallEachTenSecondsHoweverManyAreWatched(t *testing.T) {
 	for _, unready := range []int{1, 4, 50} {
 		t.Run(fmt.Sprint(unready, " unready of 2000"), func(t *testing.T) {
+			if unready > 4 && testing.Short() {
+				t.Skip("short")
+			}
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				w.nodes(2000)

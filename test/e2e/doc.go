@@ -4,5 +4,6 @@
 // user sees: Kubernetes objects and events, the API's request log, exit codes
 // and the manager's log.
 //
-// Every test has a control plane of its own, so tests run beside each other.
+// No two tests have a control plane at the same time, so tests run beside each
+// other. A test gets it as new, though others may have had it before.
 package e2e

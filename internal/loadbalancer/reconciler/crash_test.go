@@ -200,6 +200,7 @@ func crashed(t *testing.T, way crashPath, end crash.Point) (left outcome, writes
 func TestWhereverAProcessIsKilledTheNextOneFinishesItsWork(t *testing.T) {
 	for name, way := range crashPaths() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			crash.Everywhere(t, way.writes, func(t *testing.T, end crash.Point) (outcome, []string) { return crashed(t, way, end) })
 		})
 	}

@@ -152,6 +152,7 @@ func TestAFieldThatIsWrongBreaksNothing(t *testing.T) {
 	}
 	for field, changes := range byField {
 		t.Run(string(field), func(t *testing.T) {
+			t.Parallel()
 			for _, change := range changes {
 				t.Run(string(change.Kind), func(t *testing.T) { suffer(t, change) })
 			}
