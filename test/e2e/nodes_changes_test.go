@@ -52,6 +52,7 @@ func TestReadyNodeWhoseDropletWasReplacedIsKeptAndTold(t *testing.T) {
 	}
 	next := e.sim.AddDroplet(simulator.DropletSpec{Team: team, Name: "worker-1"})
 	e.startManager()
+	// It has to wait: the Node is really as young as it says.
 	e.event(youngAge+time.Minute, "worker-1", "DropletReplaced", fmt.Sprint(old.ID), fmt.Sprint(next.ID), "kubectl delete node worker-1")
 	if _, err := e.node("worker-1"); err != nil {
 		t.Errorf("the ready node: %v", err)
@@ -106,8 +107,8 @@ func TestNodeThatTheManagerMayNotRemoveIsTold(t *testing.T) {
 	e.addNode(simulator.DropletSpec{Name: "alive"}, sandbox.NodeOptions{})
 	for _, name := range []string{"dead", "alive"} {
 		e.eventually(30*time.Second, name, e.initialized(name))
+		e.old(name)
 	}
-	time.Sleep(youngAge)
 	if err := e.sim.DeleteDroplet(dead.ID); err != nil {
 		t.Fatal(err)
 	}

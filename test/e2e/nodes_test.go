@@ -200,6 +200,14 @@ func (e *environment) ready(name string, ready bool) {
 // youngAge is how long a Node is never called gone, with a margin.
 const youngAge = 2*time.Minute + 5*time.Second
 
+// old has a Node be so old that it may be called gone.
+func (e *environment) old(name string) {
+	e.t.Helper()
+	if err := e.plane.AgeNode(e.ctx, name, youngAge); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
 func TestNodeOfADeletedDropletGoesAndNoOther(t *testing.T) {
 	const foreign = "dop_v1_ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"
 	file := writeToken(t, token)
@@ -209,8 +217,8 @@ func TestNodeOfADeletedDropletGoesAndNoOther(t *testing.T) {
 		name := fmt.Sprint("w", i)
 		droplets = append(droplets, e.addNode(simulator.DropletSpec{Name: name}, sandbox.NodeOptions{}))
 		e.eventually(30*time.Second, name, e.initialized(name))
+		e.old(name)
 	}
-	time.Sleep(youngAge)
 
 	all := func() error {
 		nodes, err := e.kube.CoreV1().Nodes().List(e.ctx, metav1.ListOptions{})

@@ -48,6 +48,7 @@ func (e *environment) settled() (uids map[string]string) {
 	for _, name := range []string{"w1", "w2"} {
 		e.addNode(simulator.DropletSpec{Name: name}, sandbox.NodeOptions{})
 		e.eventually(60*time.Second, name, e.initialized(name))
+		e.old(name)
 		node, err := e.node(name)
 		if err != nil {
 			e.t.Fatal(err)
@@ -58,7 +59,6 @@ func (e *environment) settled() (uids map[string]string) {
 		e.addService(name, nil)
 		e.balanced(name)
 	}
-	time.Sleep(youngAge)
 	// Its kubelet is silent and its droplet lives.
 	e.ready("w2", false)
 	return uids

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
@@ -138,6 +139,29 @@ func litter(ctx context.Context, t *testing.T, p *Plane, kube kubernetes.Interfa
 	}
 	node := must[*v1.Node](t)(kube.CoreV1().Nodes().Create(ctx, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node", Finalizers: []string{"example.com/stays"}}}, create))
 	return must[int](t)(strconv.Atoi(node.ResourceVersion))
+}
+
+func TestANodeIsMadeOlder(t *testing.T) {
+	s := newStage(t)
+	s.with("aged", func(t *testing.T, p *Plane, kube kubernetes.Interface) {
+		nodes := kube.CoreV1().Nodes()
+		young := must[*v1.Node](t)(nodes.Create(s.ctx, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node", Labels: map[string]string{"a": "b"}}}, metav1.CreateOptions{}))
+		if err := p.AgeNode(s.ctx, "node", time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		want := young.DeepCopy()
+		want.CreationTimestamp = metav1.NewTime(young.CreationTimestamp.Add(-time.Hour))
+		// It can be written on, as any other.
+		old := must[*v1.Node](t)(nodes.Get(s.ctx, "node", metav1.GetOptions{}))
+		old = must[*v1.Node](t)(nodes.Update(s.ctx, old, metav1.UpdateOptions{}))
+		want.ResourceVersion, old.ManagedFields, want.ManagedFields = old.ResourceVersion, nil, nil
+		if diff := cmp.Diff(want, old); diff != "" {
+			t.Error(diff)
+		}
+		if err := p.AgeNode(s.ctx, "nobody", time.Hour); err == nil {
+			t.Error("a Node is aged that isn't there")
+		}
+	})
 }
 
 func TestAControlPlaneWithTracesIsNotUsedAgain(t *testing.T) {
