@@ -49,7 +49,7 @@ unit: ## Tests that need nothing but Go, and the smaller counts of API calls.
 
 .PHONY: e2e
 e2e: ## Tests of the built manager against a real kube-apiserver, etcd and the simulator.
-	KUBEBUILDER_ASSETS=$$(go run ./cmd/ccmctl controlplane) go test -race -count=1 -timeout 30m -parallel 5 $(ARGS) $(E2E)
+	KUBEBUILDER_ASSETS=$$(go run ./cmd/ccmctl controlplane) go test -race -count=1 -timeout 30m -parallel 7 $(ARGS) $(E2E)
 	KUBEBUILDER_ASSETS=$$(go run ./cmd/ccmctl controlplane) go test -count=1 -short -run '^TestMatrix$$' ./test/bench
 
 # Versions of Kubernetes that `make test-versions` tests against.

@@ -30,6 +30,7 @@ var (
 	first = []string{
 		root + "namespaces/default", root + "namespaces/kube-node-lease", root + "namespaces/kube-public", root + "namespaces/kube-system",
 		root + "services/specs/default/kubernetes", root + "endpointslices/default/kubernetes",
+		root + "configmaps/kube-system/extension-apiserver-authentication",
 	}
 	// plain is what the API server keeps and serves at once, and doesn't act on by a
 	// clock of its own. Policies, webhooks and definitions of resources aren't.
