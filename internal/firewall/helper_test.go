@@ -144,9 +144,9 @@ func (c *cluster) start(edits ...func(*Options)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	factory.Start(ctx.Done())
 	done := make(chan struct{})
-	go func() { c.controller.Run(ctx); close(done) }()
-	c.cancel = cancel
+	c.cancel = cancel // which the controller may reach at once
 	c.stop = func() { cancel(); factory.Shutdown(); <-done }
+	go func() { c.controller.Run(ctx); close(done) }()
 	c.wait(time.Second)
 }
 

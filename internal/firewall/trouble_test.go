@@ -152,7 +152,7 @@ func TestTwoClustersWithOneNameAreNoticed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a := newCluster(t, nodePort("a", "tcp/80/30080"))
 		b := newCluster(t, nodePort("b", "tcp/80/30090"))
-		b.sim = a.sim
+		b.sim, b.transport = a.sim, a.transport
 		a.start()
 		defer a.stop()
 		b.start()
