@@ -36,6 +36,10 @@ const apiServerGrace = 5 * time.Second
 type ControlPlaneOptions struct {
 	// Args are further flags of kube-apiserver, by name without dashes.
 	Args map[string]string
+	// Signals has the processes be ones that can be paused and killed. They are
+	// started by scripts in the folder for temporary files then, which not every
+	// machine lets run.
+	Signals bool
 }
 
 // ControlPlane is a running etcd and kube-apiserver, with TLS and RBAC, on free
@@ -103,13 +107,14 @@ func newEnvironment(assets controlplane.Assets, dir string, log io.Writer, o Con
 		ControlPlaneStopTimeout:  controlPlaneTimeout,
 	}
 	env.ControlPlane.KubectlPath = assets.Kubectl
-	etcd, err := wrap(dir, etcdProcess, assets.Etcd)
-	if err != nil {
-		return nil, err
-	}
-	apiServer, err := wrap(dir, apiServerProcess, assets.KubeAPIServer)
-	if err != nil {
-		return nil, err
+	etcd, apiServer := assets.Etcd, assets.KubeAPIServer
+	if o.Signals {
+		var errEtcd, errAPIServer error
+		etcd, errEtcd = wrap(dir, etcdProcess, etcd)
+		apiServer, errAPIServer = wrap(dir, apiServerProcess, apiServer)
+		if err := errors.Join(errEtcd, errAPIServer); err != nil {
+			return nil, err
+		}
 	}
 	// Folders of our own: envtest doesn't remove its own ones when a start fails.
 	env.ControlPlane.Etcd = &envtest.Etcd{
@@ -175,8 +180,8 @@ func (c *ControlPlane) RestartAPIServer() error {
 }
 
 // StopAPIServer stops kube-apiserver alone, until StartAPIServer. It is asked to
-// end and, as by a kubelet, killed after a while: it waits for its clients, and
-// those that watch don't leave.
+// end and, as by a kubelet and with [ControlPlaneOptions].Signals, killed after a
+// while: it waits for its clients, and those that watch don't leave.
 func (c *ControlPlane) StopAPIServer() error {
 	insist := time.AfterFunc(apiServerGrace, func() { _ = c.signal(apiServerProcess, syscall.SIGKILL) })
 	defer insist.Stop()

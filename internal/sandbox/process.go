@@ -54,7 +54,8 @@ func (c *ControlPlane) signal(name string, signal syscall.Signal) error {
 }
 
 // PauseEtcd has etcd keep its connections and answer nothing, as on a disk that
-// hangs, so that kube-apiserver can write nothing. ResumeEtcd or Stop end that.
+// hangs, so that kube-apiserver can write nothing. ResumeEtcd or Stop end that. It
+// needs [ControlPlaneOptions].Signals.
 func (c *ControlPlane) PauseEtcd() error { return c.signal(etcdProcess, syscall.SIGSTOP) }
 
 // ResumeEtcd has etcd go on after PauseEtcd. What waited for it is done then.

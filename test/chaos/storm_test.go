@@ -92,6 +92,7 @@ func (s *storm) startControlPlane() {
 	s.t.Helper()
 	var err error
 	if s.plane, err = sandbox.StartControlPlane(s.ctx, programs.Assets, sandbox.ControlPlaneOptions{
+		Signals: true,
 		// Without it, who still watches holds up the end of the API server for a minute.
 		Args: map[string]string{"shutdown-watch-termination-grace-period": "2s"},
 	}); err != nil {

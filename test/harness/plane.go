@@ -61,7 +61,7 @@ func startPlane(ctx context.Context, assets controlplane.Assets) (p *Plane, err 
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
 		return p, fmt.Errorf("start control plane: %w", err)
 	}
-	p.ControlPlane, err = sandbox.StartControlPlane(ctx, assets, sandbox.ControlPlaneOptions{Args: map[string]string{
+	p.ControlPlane, err = sandbox.StartControlPlane(ctx, assets, sandbox.ControlPlaneOptions{Signals: true, Args: map[string]string{
 		"audit-policy-file": policy, "audit-log-path": p.auditLog, "audit-log-mode": "blocking",
 	}})
 	if err != nil {
