@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -31,7 +30,7 @@ type manager struct {
 // startManager starts one and keeps it up until the context ends.
 func (s *storm) startManager(ctx context.Context, name string) {
 	s.t.Helper()
-	m := &manager{name: name, metrics: freeAddress(s.t)}
+	m := &manager{name: name, metrics: harness.FreeAddress(s.t)}
 	m.Replica = harness.StartReplica(ctx, sandbox.ManagerOptions{
 		Binary: programs.Manager, Kubeconfig: s.kubeconfig, Env: append(s.variables(), "METRICS_ADDR="+m.metrics),
 		Args: []string{
@@ -44,16 +43,6 @@ func (s *storm) startManager(ctx context.Context, name string) {
 		m.Stop()
 		m.check(s.t)
 	})
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // check looks for what must never be in a log, and keeps the log where asked.

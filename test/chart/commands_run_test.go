@@ -16,6 +16,7 @@ import (
 	"digitalocean-cloud-controller-manager/internal/controlplane"
 	"digitalocean-cloud-controller-manager/internal/sandbox"
 	"digitalocean-cloud-controller-manager/simulator"
+	"digitalocean-cloud-controller-manager/test/harness"
 )
 
 // TestCommandsOfTheDocumentsWork gives every command of the documents that isn't
@@ -62,7 +63,7 @@ type person struct {
 
 func newPerson(t *testing.T) *person {
 	t.Helper()
-	p := &person{at: t.TempDir(), simulator: freeAddress(t), token: filepath.Join(t.TempDir(), "token")}
+	p := &person{at: t.TempDir(), simulator: harness.FreeAddress(t), token: filepath.Join(t.TempDir(), "token")}
 	t.Cleanup(p.endAll)
 	writeFile(t, p.token, token)
 	entries, err := os.ReadDir(root)
@@ -241,14 +242,4 @@ func link(t *testing.T, to, path string) {
 	if err != nil && !errors.Is(err, os.ErrExist) {
 		t.Fatal(err)
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }

@@ -64,7 +64,7 @@ func (e *environment) apply(manifest string) {
 
 func (e *environment) startAdmission(variables ...string) *admissionServer {
 	e.t.Helper()
-	s := &admissionServer{e: e, address: freeAddress(e.t), metrics: freeAddress(e.t)}
+	s := &admissionServer{e: e, address: harness.FreeAddress(e.t), metrics: harness.FreeAddress(e.t)}
 	s.cmd = exec.CommandContext(e.ctx, programs.AdmissionServer, append([]string{"--kubeconfig=" + e.kubeconfig, "--v=2"}, e.args...)...)
 	s.cmd.Env = append(append(e.env(), "ADMISSION_ADDR="+s.address, "METRICS_ADDR="+s.metrics, "ADMISSION_CERT_NAMES=127.0.0.1",
 		"ADMISSION_CERT_DIR="+e.t.TempDir(), "ADMISSION_SHUTDOWN_DELAY=500ms", "PATH="+os.Getenv("PATH")), variables...)

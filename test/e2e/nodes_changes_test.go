@@ -12,6 +12,7 @@ import (
 
 	"digitalocean-cloud-controller-manager/internal/sandbox"
 	"digitalocean-cloud-controller-manager/simulator"
+	"digitalocean-cloud-controller-manager/test/harness"
 )
 
 // oftenSwept makes the framework look at all Nodes each five seconds, not
@@ -38,7 +39,7 @@ func TestIPv6ThatIsEnabledLaterReachesTheNode(t *testing.T) {
 }
 
 func TestReadyNodeWhoseDropletWasReplacedIsKeptAndTold(t *testing.T) {
-	metrics := freeAddress(t)
+	metrics := harness.FreeAddress(t)
 	e := start(t, nil, oftenSwept, variable("METRICS_ADDR", metrics))
 	old := e.addNode(simulator.DropletSpec{Name: "worker-1"}, sandbox.NodeOptions{})
 	e.addNode(simulator.DropletSpec{Name: "worker-2"}, sandbox.NodeOptions{})

@@ -18,6 +18,7 @@ import (
 
 	"digitalocean-cloud-controller-manager/internal/sandbox"
 	"digitalocean-cloud-controller-manager/internal/state"
+	"digitalocean-cloud-controller-manager/test/harness"
 )
 
 // scrape reads metrics as Prometheus does.
@@ -112,7 +113,7 @@ func (e *environment) eventuallyShows(address, name, what string, check func(sta
 }
 
 func TestMetricsAreReadByPrometheusAndDocumented(t *testing.T) {
-	metrics := freeAddress(t)
+	metrics := harness.FreeAddress(t)
 	e, _ := startWithNode(t, nil, variable("METRICS_ADDR", metrics), driftEvery("5s"))
 	e.addService("web", nil)
 	e.balanced("web")
@@ -174,7 +175,7 @@ func checkDocumented(t *testing.T, families map[string]*dto.MetricFamily) {
 }
 
 func TestStateOfServicesIsShown(t *testing.T) {
-	debug := freeAddress(t)
+	debug := harness.FreeAddress(t)
 	e, droplet := startWithNode(t, nil, variable("DEBUG_ADDR", debug), driftEvery("5s"))
 	e.addService("web", nil)
 	_, lb := e.balanced("web")
@@ -230,7 +231,7 @@ func TestStateOfServicesIsShown(t *testing.T) {
 
 func TestReplicaThatStandsByIsSeen(t *testing.T) {
 	e, _ := startWithNode(t, nil)
-	metrics, debug := freeAddress(t), freeAddress(t)
+	metrics, debug := harness.FreeAddress(t), harness.FreeAddress(t)
 	e.variables["METRICS_ADDR"], e.variables["DEBUG_ADDR"] = metrics, debug
 	second, err := sandbox.StartManager(e.ctx, sandbox.ManagerOptions{Binary: programs.Manager, Kubeconfig: e.kubeconfig, Env: e.env(), Args: []string{"--v=2"}, Log: &e.log})
 	if err != nil {

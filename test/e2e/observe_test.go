@@ -13,6 +13,7 @@ import (
 
 	"digitalocean-cloud-controller-manager/internal/sandbox"
 	"digitalocean-cloud-controller-manager/simulator"
+	"digitalocean-cloud-controller-manager/test/harness"
 )
 
 // rehearsed is what /debug/state says would be written, by "object target".
@@ -39,7 +40,7 @@ func (e *environment) rehearsed(address string) (map[string]string, error) {
 }
 
 func TestObserveOnlyTellsEverythingAndWritesNothing(t *testing.T) {
-	metrics, debug := freeAddress(t), freeAddress(t)
+	metrics, debug := harness.FreeAddress(t), harness.FreeAddress(t)
 	e := prepare(t, nil, withFirewall, variable("METRICS_ADDR", metrics), variable("DEBUG_ADDR", debug), driftEvery("2s"))
 	e.addNode(simulator.DropletSpec{Name: "w", Tags: []string{"k8s:worker"}}, sandbox.NodeOptions{})
 	e.addService("web", annotated("type", "REGIONAL"))

@@ -7,6 +7,7 @@ import (
 
 	"digitalocean-cloud-controller-manager/internal/sandbox"
 	"digitalocean-cloud-controller-manager/simulator"
+	"digitalocean-cloud-controller-manager/test/harness"
 )
 
 // otherLease lets the manager's account take a second lease, and read that of
@@ -26,7 +27,7 @@ subjects: [{kind: ServiceAccount, name: cloud-controller-manager, namespace: kub
 `
 
 func TestTwoManagersNoticeEachOther(t *testing.T) {
-	metrics := freeAddress(t)
+	metrics := harness.FreeAddress(t)
 	e := prepare(t, nil, variable("METRICS_ADDR", metrics))
 	if err := sandbox.Apply(e.ctx, e.plane.Config(), []byte(otherLease)); err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 
 	"digitalocean-cloud-controller-manager/internal/sandbox"
 	"digitalocean-cloud-controller-manager/simulator"
+	"digitalocean-cloud-controller-manager/test/harness"
 )
 
 // request makes a request to a server of the test.
@@ -146,7 +147,7 @@ func TestManagerStartsWithoutTheAPIAndRecovers(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			address := freeAddress(t)
+			address := harness.FreeAddress(t)
 			file := writeToken(t, token+"0")
 			e := prepare(t, []simulator.Option{simulator.WithToken(token+"0", team)}, variable("DEBUG_ADDR", address), variable("DO_ACCESS_TOKEN", ""), variable("DO_ACCESS_TOKEN_FILE", file))
 			e.addNode(simulator.DropletSpec{Name: "w"}, sandbox.NodeOptions{})
@@ -204,7 +205,7 @@ func TestRegionIsReadFromTheMetadataService(t *testing.T) {
 }
 
 func TestMetricsAndHealthAreServed(t *testing.T) {
-	metrics, debug := freeAddress(t), freeAddress(t)
+	metrics, debug := harness.FreeAddress(t), harness.FreeAddress(t)
 	e := start(t, nil, variable("METRICS_ADDR", metrics), variable("DEBUG_ADDR", debug))
 	e.addNode(simulator.DropletSpec{Name: "w"}, sandbox.NodeOptions{})
 	e.eventually(40*time.Second, "w", e.initialized("w"))
