@@ -109,6 +109,9 @@ func (g *generator) deleteFirewall() (Action, bool) {
 // paths are what faults strike; the empty one is everything.
 var paths = []string{"", "", "/v2/load_balancers", "/v2/load_balancers/*", "/v2/droplets", "/v2/droplets/*", "/v2/firewalls", "/v2/tags", "/v2/certificates"}
 
+// lagging are the lists that may lag behind.
+var lagging = []string{"/v2/load_balancers", "/v2/droplets", "/v2/firewalls"}
+
 // breakAPI draws a fault that ends by itself.
 func (g *generator) breakAPI() (Action, bool) {
 	f := pick(g, faults)
@@ -118,6 +121,12 @@ func (g *generator) breakAPI() (Action, bool) {
 	}
 	if f.Errored {
 		f.Method, f.Path = http.MethodPost, "/v2/load_balancers"
+	}
+	if f.ListLag > 0 {
+		f.Method = http.MethodGet
+		if !slices.Contains(lagging, f.Path) {
+			f.Path = lagging[0]
+		}
 	}
 	f.Probability = pick(g, []float64{0.2, 0.5, 1})
 	length := 500*time.Millisecond + rand64(g.rand, 5*time.Second)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
+	"digitalocean-cloud-controller-manager/simulator"
 )
 
 func storms(short bool) []Plan {
@@ -94,6 +96,22 @@ func TestLimitsOfAStorm(t *testing.T) {
 		if gone > maxGone {
 			t.Errorf("seed %d: %d droplets gone", seed, gone)
 		}
+	}
+}
+
+// The simulator panics at a fault that can't act.
+func TestEveryFaultActs(t *testing.T) {
+	sim, kinds := simulator.New(), map[string]bool{}
+	for _, p := range storms(false) {
+		for _, a := range p.Actions {
+			if a.Kind == BreakAPI {
+				sim.RemoveFault(sim.AddFault(a.Fault))
+				kinds[fmt.Sprint(a.Fault.ListLag > 0, a.Fault.Errored, a.Fault.Status)] = true
+			}
+		}
+	}
+	if len(kinds) < 6 {
+		t.Errorf("only %d kinds of faults: %v", len(kinds), kinds)
 	}
 }
 
