@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,8 @@ type sandboxFlags struct {
 	version    string
 	timeout    time.Duration
 	activation time.Duration
+	env        []string
+	config     string
 }
 
 func newSandboxCommand() *cobra.Command {
@@ -41,7 +44,11 @@ they are kept. See "ccmctl controlplane --help" for other ways to get them.`,
   ccmctl sandbox --exit
 
   # As slow as in life, with more nodes.
-  ccmctl sandbox --nodes 10 --load-balancer-activation 90s`,
+  ccmctl sandbox --nodes 10 --load-balancer-activation 90s
+
+  # With settings of the manager.
+  ccmctl sandbox --env DRIFT_PERIOD=10s --env LOAD_BALANCER_TARGETS=tag
+  ccmctl sandbox --cloud-config config.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -52,6 +59,8 @@ they are kept. See "ccmctl controlplane --help" for other ways to get them.`,
 	flags.StringVar(&f.version, "kubernetes-version", controlplane.DefaultVersion, "version of the control plane")
 	flags.DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long everything may take to be up once the manager has started")
 	flags.DurationVar(&f.activation, "load-balancer-activation", 5*time.Second, "how long a load balancer is new before it has an address")
+	flags.StringArrayVar(&f.env, "env", nil, "a setting of the manager, as NAME=VALUE (may be repeated)")
+	flags.StringVar(&f.config, "cloud-config", "", "the manager's configuration file")
 	return cmd
 }
 
@@ -74,6 +83,13 @@ func (f sandboxFlags) run(cmd *cobra.Command) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
+	if f.config != "" {
+		path, err := filepath.Abs(f.config) // it is also told, to be used in another folder
+		if err != nil {
+			return fmt.Errorf("--cloud-config: %w", err)
+		}
+		f.config = path
+	}
 	// Before the build, which takes minutes.
 	manager, err := sandbox.FindManager(f.manager)
 	if err != nil {
@@ -87,6 +103,6 @@ func (f sandboxFlags) run(cmd *cobra.Command) error {
 	}
 	return sandbox.Run(cmd.Context(), sandbox.Options{
 		Assets: assets, Manager: manager, Nodes: f.nodes, Timeout: f.timeout, Exit: f.exit,
-		LoadBalancerActivation: f.activation, Out: cmd.OutOrStdout(),
+		LoadBalancerActivation: f.activation, Env: f.env, CloudConfig: f.config, Out: cmd.OutOrStdout(),
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -29,8 +30,8 @@ In another terminal:
 What the manager would do, and what is wrong, with the settings that it has here:
 
   export {{.Settings}}
-  {{.Program}} plan
-  {{.Program}} doctor
+  {{.Program}} plan{{.Config}}
+  {{.Program}} doctor{{.Config}}
 
 DigitalOcean is at {{.API}}.
 
@@ -54,10 +55,11 @@ Ctrl-C stops everything and removes the files.
 
 type helpData struct {
 	Kubeconfig, KubectlDir, Service, API, Control, Token, Log string
-	// Settings are variables of the environment, Program is ccmctl's path.
-	Settings, Program    string
-	Stop, Delete         int
-	StopNode, DeleteNode string
+	// Settings are variables of the environment, Program is ccmctl's path, and
+	// Config the flag with the manager's configuration file, if there is one.
+	Settings, Program, Config string
+	Stop, Delete              int
+	StopNode, DeleteNode      string
 }
 
 func (s *session) help() string {
@@ -66,13 +68,36 @@ func (s *session) help() string {
 	data := helpData{
 		Kubeconfig: s.kubeconfig, Service: exampleService, Log: s.log, Token: token,
 		API: s.api.URL(), Control: s.api.URL() + simulator.ControlPath,
-		Settings: strings.Join(s.settings, " "), Program: ownPath(),
+		Settings: settingsForShell(s.settings), Program: ownPath(),
 		Stop: first, StopNode: s.nodes[first], Delete: last, DeleteNode: s.nodes[last],
+	}
+	if s.o.CloudConfig != "" {
+		data.Config = " " + forShell("--cloud-config="+s.o.CloudConfig)
 	}
 	if _, err := exec.LookPath("kubectl"); err != nil {
 		data.KubectlDir = s.o.Assets.Dir
 	}
 	return data.text()
+}
+
+func settingsForShell(settings []string) string {
+	var texts []string
+	for _, setting := range settings {
+		name, value, _ := strings.Cut(setting, "=")
+		texts = append(texts, name+"="+forShell(value))
+	}
+	return strings.Join(texts, " ")
+}
+
+// plainForShell is a text that no shell takes for anything else.
+var plainForShell = regexp.MustCompile(`^[\w%+,./:=@-]+$`)
+
+// forShell is the text as a shell has to read it.
+func forShell(text string) string {
+	if plainForShell.MatchString(text) {
+		return text
+	}
+	return "'" + quoted(text) + "'"
 }
 
 // ownPath is this program's, as nothing says that it is on PATH.

@@ -148,6 +148,24 @@ func TestLogTail(t *testing.T) {
 	}
 }
 
+func TestSettingsCanBePastedIntoAShell(t *testing.T) {
+	got := settingsForShell([]string{"REGION=nyc3", "NODE_IGNORE=pool in (a, b)", "X=it's", "EMPTY="})
+	if want := `REGION=nyc3 NODE_IGNORE='pool in (a, b)' X='it'\''s' EMPTY=''`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestTheSandboxKeepsItsOwnSettings(t *testing.T) {
+	for variable, allowed := range map[string]bool{
+		"DRIFT_PERIOD=10s": true, "EMPTY=": true, "DO_ACCESS_TOKEN=x": false, "DO_ACCESS_TOKEN_FILE=/x": false,
+		"DO_OVERRIDE_URL=https://api.example.com": false, "REGION=ams3": false, "DRIFT_PERIOD": false, "=x": false,
+	} {
+		if err := checkEnv([]string{variable}); (err == nil) != allowed {
+			t.Errorf("%s: %v", variable, err)
+		}
+	}
+}
+
 func TestHelpNamesWhatThereIs(t *testing.T) {
 	text := helpData{
 		Kubeconfig: "/t/kubeconfig", KubectlDir: "/c/bin", Service: "example", API: "http://127.0.0.1:9",

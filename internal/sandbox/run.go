@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,6 +45,11 @@ type Options struct {
 	// Timeout is how long everything may take to be up once the manager has
 	// started.
 	Timeout time.Duration
+	// Env are further variables of the manager, as NAME=value. Those that the
+	// sandbox sets itself are refused: they say whom the manager works for.
+	Env []string
+	// CloudConfig is the path of the manager's configuration file; empty: none.
+	CloudConfig string
 	// Exit ends Run once everything is up.
 	Exit bool
 	// Out is told what happens.
@@ -82,6 +88,9 @@ func (e *ManagerError) Unwrap() error { return e.Cause }
 // It returns nil if everything was up, else the context's error,
 // [*TimeoutError], [*ManagerError], or what kept a part from starting.
 func Run(ctx context.Context, o Options) (err error) {
+	if err := checkEnv(o.Env); err != nil {
+		return err
+	}
 	s := &session{o: o, print: newPrinter(o.Out)}
 	defer func() { err = errors.Join(err, s.close()) }()
 	for _, start := range []func(context.Context) error{
@@ -210,8 +219,12 @@ func (s *session) startManager(ctx context.Context) error {
 		return fmt.Errorf("make the manager's log: %w", err)
 	}
 	defer func() { _ = log.Close() }() // the process has its own descriptor
-	s.settings = ManagerEnvironment(s.api.URL(), token, region, uuid.NewString())
-	s.manager, err = StartManager(ctx, ManagerOptions{Binary: s.o.Manager, Kubeconfig: kubeconfig, Log: log, Env: s.settings})
+	s.settings = append(ManagerEnvironment(s.api.URL(), token, region, uuid.NewString()), s.o.Env...)
+	options := ManagerOptions{Binary: s.o.Manager, Kubeconfig: kubeconfig, Log: log, Env: s.settings}
+	if s.o.CloudConfig != "" {
+		options.Args = []string{"--cloud-config=" + s.o.CloudConfig}
+	}
+	s.manager, err = StartManager(ctx, options)
 	if err != nil {
 		return err
 	}
@@ -228,6 +241,21 @@ func ManagerEnvironment(apiURL, token, region, clusterID string) []string {
 		"REGION=" + region,
 		"DO_CLUSTER_ID=" + clusterID,
 	}
+}
+
+// checkEnv refuses variables that the sandbox sets itself, and what is none.
+func checkEnv(env []string) error {
+	own := append(ManagerEnvironment("", "", "", ""), "DO_ACCESS_TOKEN_FILE=")
+	for _, variable := range env {
+		name, _, ok := strings.Cut(variable, "=")
+		if !ok || name == "" {
+			return fmt.Errorf("variable %q of the manager must be NAME=VALUE", variable)
+		}
+		if slices.Contains(own, name+"=") {
+			return fmt.Errorf("variable %s of the manager is the sandbox's own", name)
+		}
+	}
+	return nil
 }
 
 // applyService asks for a load balancer.

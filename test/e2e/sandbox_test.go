@@ -2,15 +2,19 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"digitalocean-cloud-controller-manager/simulator"
 	"digitalocean-cloud-controller-manager/test/harness"
 )
 
@@ -50,7 +54,11 @@ func TestSandboxStaysUntilItIsInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	command, temporary := sandboxCommand(ctx, t)
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(config, []byte("version: 1\nloadBalancer: {defaults: {size-unit: 2}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command, temporary := sandboxCommand(ctx, t, "--env=NODE_IGNORE=pool in (a, b)", "--cloud-config="+config)
 	var output harness.Log
 	command.Stdout, command.Stderr = &output, &output
 	if err := command.Start(); err != nil {
@@ -62,6 +70,16 @@ func TestSandboxStaysUntilItIsInterrupted(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+	// With the manager's settings.
+	for _, want := range []string{" NODE_IGNORE='pool in (a, b)'\n", "ccmctl plan --cloud-config=" + config + "\n"} {
+		if !strings.Contains(output.String(), want) {
+			t.Errorf("%q isn't shown in:\n%s", want, output.String())
+		}
+	}
+	api := regexp.MustCompile(`DigitalOcean is at (\S+)\.\n`).FindStringSubmatch(output.String())
+	if api == nil || sizeUnitAt(ctx, t, api[1]) != 2 {
+		t.Errorf("the load balancer isn't of the file's size; the API is at %q", api)
+	}
 	if err := command.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
@@ -69,6 +87,31 @@ func TestSandboxStaysUntilItIsInterrupted(t *testing.T) {
 		t.Errorf("after SIGINT: %v\n%s", err, output.String())
 	}
 	checkEmpty(t, temporary)
+}
+
+// sizeUnitAt is the size of the only load balancer that an API has.
+func sizeUnitAt(ctx context.Context, t *testing.T, api string) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, api+"/v2/load_balancers", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer sandbox")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var list struct {
+		LoadBalancers []simulator.LoadBalancer `json:"load_balancers"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list.LoadBalancers) != 1 {
+		t.Fatalf("%d load balancers", len(list.LoadBalancers))
+	}
+	return list.LoadBalancers[0].SizeUnit
 }
 
 // checkEmpty looks for files that were left, and for processes that work with
