@@ -54,7 +54,11 @@ func (r *Reconciler) ensureAgain(ctx context.Context, svc *v1.Service) (status *
 
 // isOurs tells whether the framework's service controller has taken the Service
 // on and not begun to let it go.
-func isOurs(svc *v1.Service) bool {
-	return svc.Spec.Type == v1.ServiceTypeLoadBalancer && svc.Spec.LoadBalancerClass == nil && svc.DeletionTimestamp == nil &&
-		servicehelpers.HasLBFinalizer(svc)
+func isOurs(svc *v1.Service) bool { return isWanted(svc) && servicehelpers.HasLBFinalizer(svc) }
+
+// isWanted tells whether the Service is one that the framework's service
+// controller takes on. It may have done so already where the lister shows no
+// finalizer: that lags behind what the framework wrote.
+func isWanted(svc *v1.Service) bool {
+	return svc.Spec.Type == v1.ServiceTypeLoadBalancer && svc.Spec.LoadBalancerClass == nil && svc.DeletionTimestamp == nil
 }

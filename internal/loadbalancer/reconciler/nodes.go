@@ -41,7 +41,7 @@ func (r *Reconciler) NodeHandler() cache.ResourceEventHandler {
 // nodesChanged has the backends of all Services brought up to date.
 func (r *Reconciler) nodesChanged() {
 	for _, svc := range r.allServices() {
-		if isOurs(svc) {
+		if isWanted(svc) {
 			r.again.gather(keyOf(svc))
 		}
 	}
@@ -49,7 +49,7 @@ func (r *Reconciler) nodesChanged() {
 
 func (r *Reconciler) relabelled(was, is *v1.Node) {
 	for _, svc := range r.allServices() {
-		if !isOurs(svc) {
+		if !isWanted(svc) {
 			continue
 		}
 		spec, _ := annotation.Parse(svc, r.defaults)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
@@ -197,4 +198,40 @@ func TestNodesThatAreNoNewsCostNothing(t *testing.T) {
 		}
 		s.wantCalls()
 	})
+}
+
+// The framework has taken the Service on, and the lister doesn't show it yet.
+func TestANodeThatComesBeforeTheFinalizerIsSeenBecomesABackend(t *testing.T) {
+	for name, tell := range map[string]func(handler cache.ResourceEventHandler, was, is *v1.Node){
+		"a Node comes":       func(h cache.ResourceEventHandler, _, is *v1.Node) { h.OnAdd(is, false) },
+		"a label selects it": func(h cache.ResourceEventHandler, was, is *v1.Node) { h.OnUpdate(was, is) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inStand(t, nil, func(s *stand) {
+				a := s.addNode(simulator.DropletSpec{Name: "a"})
+				s.label("a", edge)
+				s.ready(annotation.NodeSelector, "pool=edge")
+				b := s.addNode(simulator.DropletSpec{Name: "b"})
+				seen := s.web()
+				lagging := seen.DeepCopy()
+				lagging.Finalizers = nil
+				if err := s.services.Update(lagging); err != nil {
+					s.t.Fatal(err)
+				}
+				object, _, _ := s.nodes.GetByKey("b")
+				was := object.(*v1.Node)
+				is := was.DeepCopy()
+				is.Labels = edge
+				if err := s.nodes.Update(is); err != nil {
+					s.t.Fatal(err)
+				}
+				tell(s.NodeHandler(), was, is)
+				if err := s.services.Update(seen); err != nil {
+					s.t.Fatal(err)
+				}
+				s.later(2 * time.Second)
+				s.wantDroplets(a.ID, b.ID)
+			})
+		})
+	}
 }
