@@ -87,14 +87,18 @@ func (r *Reconciler) isMarkedForOthers(svc *v1.Service, lb *godo.LoadBalancer) b
 
 // waitsForContact holds back what differs at the first contact for a drift
 // period, and says what will be changed: the settings of the Service's own load
-// balancer, whose backends are kept up to date meanwhile, and everything of one
-// that is taken over, whose traffic may still be another's.
-func (r *Reconciler) waitsForContact(w *work, lb *godo.LoadBalancer, changes []loadbalancer.Change) bool {
+// balancer, whose backends are kept up to date meanwhile, beside those that may be
+// others', and everything of one that is taken over, whose traffic may still be
+// another's.
+func (r *Reconciler) waitsForContact(w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired, changes []loadbalancer.Change) bool {
+	if !w.adopting {
+		return false
+	}
 	held := changes
-	if !w.taken {
+	if !w.taken && !r.dropsOthers(w, lb, desired) {
 		held = loadbalancer.Of(loadbalancer.ChangeSettings, changes)
 	}
-	if !w.adopting || len(held) == 0 {
+	if len(held) == 0 {
 		return false
 	}
 	due := r.contactDue(w.svc, lb.ID)

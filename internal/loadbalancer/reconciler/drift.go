@@ -94,10 +94,11 @@ func (r *Reconciler) claims(svc *v1.Service, lb *godo.LoadBalancer) bool {
 
 // splitDrift splits the changes into those that the Service or its backends ask
 // for, and those that put back what somebody else changed. Without an agreement
-// of this process on the load balancer, nothing is known of others.
-func (r *Reconciler) splitDrift(svc *v1.Service, id string, desired loadbalancer.Settings, changes []loadbalancer.Change) (asked, foreign []loadbalancer.Change) {
-	agreed := r.recall(svc).agreed
-	if agreed.id != id || agreed.settings == nil {
+// of this process on the load balancer, nothing is known of others, and one on its
+// backends alone left everything else to them.
+func (r *Reconciler) splitDrift(w *work, id string, desired loadbalancer.Settings, changes []loadbalancer.Change) (asked, foreign []loadbalancer.Change) {
+	agreed := r.recall(w.svc).agreed
+	if agreed.id != id || agreed.settings == nil || agreed.backends && w.spec.Manage != annotation.ManageBackends {
 		return changes, nil
 	}
 	return loadbalancer.Between(*agreed.settings, desired, changes)
@@ -106,7 +107,7 @@ func (r *Reconciler) splitDrift(svc *v1.Service, id string, desired loadbalancer
 // waitsForPeace leaves the load balancer as somebody else changed it, while
 // there is a fight. An edit of the Service ends the wait.
 func (r *Reconciler) waitsForPeace(w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired, changes []loadbalancer.Change) bool {
-	asked, foreign := r.splitDrift(w.svc, lb.ID, desired.Settings, changes)
+	asked, foreign := r.splitDrift(w, lb.ID, desired.Settings, changes)
 	if len(foreign) == 0 {
 		if w.spec.Drift != annotation.DriftReport {
 			r.note(w.svc, func(m *memory) { m.drift = "" })

@@ -46,6 +46,12 @@ func (r *Reconciler) beside(w *work, lb *godo.LoadBalancer, wanted []int) []int 
 	return slices.Compact(all)
 }
 
+// dropsOthers tells whether droplets would go that aren't known to be the
+// cluster's.
+func (r *Reconciler) dropsOthers(w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) bool {
+	return lb.Tag == "" && desired.Tag == "" && len(r.beside(w, lb, desired.DropletIDs)) > len(desired.DropletIDs)
+}
+
 // ownDroplets are those of the cluster's Nodes, and those that this process put
 // into the load balancer for Nodes that are gone. A droplet of a Node that went
 // while no manager ran stays: it can't be told from one of others.

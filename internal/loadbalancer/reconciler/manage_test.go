@@ -2,6 +2,8 @@ package reconciler
 
 import (
 	"net/http"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -156,4 +158,31 @@ func TestSettingsThatWereTerraformsAreToldBeforeTheyChange(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Also where nothing but droplets differs.
+func TestDropletsOfOthersAreToldBeforeTheyGo(t *testing.T) {
+	inStand(t, nil, func(s *stand) {
+		lb := s.ready(annotation.RetainOnDelete, "true")
+		if err := s.goes(); err != nil {
+			s.t.Fatal(err)
+		}
+		theirs := s.sim.AddDroplet(simulator.DropletSpec{Name: "theirs"})
+		s.byHand(lb.ID, func(lb *simulator.LoadBalancer) { lb.DropletIDs = []int{theirs.ID} })
+		s.restart()
+		svc := webService(map[string]string{annotation.LoadBalancerID: lb.ID, annotation.Manage: "backends"})
+		s.apply(svc)
+		s.later(2 * DefaultDriftPeriod)
+		with := s.mine().DropletIDs
+		s.calls()
+		s.news()
+		s.edit(annotation.Manage, "")
+		s.wantNews(strconv.Itoa(theirs.ID), events.LoadBalancerFirstContact)
+		s.wantDroplets(with...)
+		s.later(2 * DefaultDriftPeriod)
+		if got := s.mine().DropletIDs; slices.Contains(got, theirs.ID) {
+			s.t.Errorf("droplets %v after a drift period", got)
+		}
+		s.wantNews("removed "+strconv.Itoa(theirs.ID), events.LoadBalancerUpdated)
+	})
 }

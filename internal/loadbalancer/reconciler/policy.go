@@ -26,7 +26,7 @@ func (r *Reconciler) heed(w *work, lb *godo.LoadBalancer, desired loadbalancer.S
 		return settings, nil
 	}
 	changes := loadbalancer.Of(loadbalancer.ChangeSettings, loadbalancer.Diff(settings, actual))
-	asked, left := r.splitDrift(w.svc, lb.ID, desired, changes)
+	asked, left := r.splitDrift(w, lb.ID, desired, changes)
 	if r.knowsNothing(w, lb) {
 		// Nothing tells an edit of the Service from another's change.
 		asked, left = nil, asked

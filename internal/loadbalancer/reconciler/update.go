@@ -33,7 +33,7 @@ func (r *Reconciler) update(ctx context.Context, w *work, lb *godo.LoadBalancer,
 		w.held = true
 		return r.keepBackends(ctx, w, lb, nil)
 	}
-	if todo := mutable(changes); r.waitsForContact(w, lb, todo) || r.waitsForPeace(w, lb, desired, todo) {
+	if todo := mutable(changes); r.waitsForContact(w, lb, desired, todo) || r.waitsForPeace(w, lb, desired, todo) {
 		w.held = true
 		return r.keepBackends(ctx, w, lb, nil)
 	}
@@ -105,7 +105,7 @@ func (r *Reconciler) change(ctx context.Context, w *work, lb *godo.LoadBalancer,
 		desired.SizeUnit, desired.SizeSlug = settingsOf(lb).SizeUnit, ""
 	}
 	w.wrote = w.wrote || len(loadbalancer.Of(loadbalancer.ChangeSettings, todo)) > 0
-	asked, foreign := r.splitDrift(w.svc, lb.ID, desired.Settings, todo)
+	asked, foreign := r.splitDrift(w, lb.ID, desired.Settings, todo)
 	if len(foreign) > 0 {
 		r.tellReverted(ctx, w, lb, foreign)
 	}
