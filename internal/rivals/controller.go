@@ -122,16 +122,14 @@ func (c *Controller) writes() ([]Sign, error) {
 		return nil, fmt.Errorf("list Services: %w", err)
 	}
 	var signs []Sign
-	present := map[string]bool{}
 	for _, node := range nodes {
-		present["nodes "+node.Name] = true
 		signs = append(signs, Writes("Node", "nodes", node, o.Ledger, t)...)
 	}
 	for _, svc := range services {
-		present["services "+svc.Namespace+"/"+svc.Name] = true
 		signs = append(signs, Writes("Service", "services", svc, o.Ledger, t)...)
 	}
-	o.Ledger.Keep(func(resource, name string) bool { return present[resource+" "+name] })
+	// Not what isn't in these lists: it may have come, and been written to, since.
+	o.Ledger.Forget(t.Now.Add(-recent - settles))
 	return signs, nil
 }
 

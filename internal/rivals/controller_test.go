@@ -111,6 +111,26 @@ func TestAnotherManagerIsToldWhenItBeginsAndEachHalfHour(t *testing.T) {
 	}
 }
 
+// A Service that comes during a look is in none of the look's lists.
+func TestOwnWritesToWhatIsNotListedYetAreNotForgotten(t *testing.T) {
+	b := newBench(t)
+	b.clock.Step(10 * time.Minute)
+	at := b.clock.Now()
+	send(t, b.options.Ledger, "PATCH", "/api/v1/namespaces/default/services/web/status", dated(at))
+	if told := b.looks(t, time.Second); len(told) > 0 {
+		t.Fatal(told)
+	}
+	_ = b.services.Add(service(own, "status", at))
+	for range 20 { // until it is no sign any more
+		if told := b.looks(t, time.Minute); len(told) > 0 {
+			t.Fatal(told)
+		}
+	}
+	if n := len(b.options.Ledger.entries); n > 0 {
+		t.Errorf("%d writes are remembered for good", n)
+	}
+}
+
 func TestTheLeaseOfOthersIsLookedAt(t *testing.T) {
 	renewed := metav1.NewMicroTime(begun.Add(time.Minute))
 	lease := &coordinationv1.Lease{

@@ -14,10 +14,13 @@ import (
 type Ledger struct {
 	clock clock.PassiveClock
 
-	mu      sync.Mutex
-	as      string
-	begun   time.Time
-	ahead   time.Duration // the API server's clock, of this machine's
+	mu    sync.Mutex
+	as    string
+	begun time.Time
+	// ahead is the API server's clock, of this machine's. It is known once the API
+	// server has answered.
+	ahead   time.Duration
+	known   bool
 	entries map[subject]*entry
 }
 
@@ -29,6 +32,8 @@ type entry struct {
 	// never came.
 	underway int
 	unsure   bool
+	// ended is when the last write was answered, or got lost.
+	ended time.Time
 }
 
 // NewLedger makes an empty ledger.
@@ -73,12 +78,12 @@ func (l *Ledger) Wrote(resource, name, subresource string) (last time.Time, sure
 	return e.last, e.underway == 0 && !e.unsure
 }
 
-// Keep forgets all objects but those.
-func (l *Ledger) Keep(present func(resource, name string) bool) {
+// Forget drops the writes that ended before a time.
+func (l *Ledger) Forget(before time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for s, e := range l.entries {
-		if e.underway == 0 && !present(s.resource, s.name) {
+		if e.underway == 0 && e.ended.Before(before) {
 			delete(l.entries, s)
 		}
 	}
@@ -121,15 +126,20 @@ func (l *Ledger) sent(s subject, agent string) {
 func (l *Ledger) answered(s subject, isWrite bool, date time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	now := l.clock.Now()
 	if !date.IsZero() {
-		l.ahead = date.Sub(l.clock.Now())
+		l.ahead = date.Sub(now)
+		if !l.known && !l.begun.IsZero() {
+			l.begun = l.begun.Add(l.ahead) // noted by this machine's clock
+		}
+		l.known = true
 	}
 	if !isWrite {
 		return
 	}
 	e := l.entries[s]
 	e.underway--
-	e.unsure = date.IsZero()
+	e.unsure, e.ended = date.IsZero(), now.Add(l.ahead)
 	if date.After(e.last) {
 		e.last = date
 	}

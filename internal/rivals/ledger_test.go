@@ -77,14 +77,25 @@ func TestTheLedgerIsUnsureUntilAnAnswerComes(t *testing.T) {
 	if sure() {
 		t.Error("sure after a write without an answer")
 	}
-	l.Keep(func(string, string) bool { return true })
+	l.Forget(begun)
 	send(t, l, "PATCH", "/api/v1/nodes/w", dated(begun))
 	if !sure() {
 		t.Error("unsure after an answer")
 	}
-	l.Keep(func(string, string) bool { return false })
+	l.Forget(begun.Add(time.Second))
 	if last, _ := l.Wrote("nodes", "w", ""); !last.IsZero() {
-		t.Error("it remembers what is gone")
+		t.Error("it remembers what ended long ago")
+	}
+}
+
+func TestTheBeginningIsTheAPIServersTimeAlsoWhenItAnswersLater(t *testing.T) {
+	l := NewLedger(testingclock.NewFakePassiveClock(begun))
+	l.Begin()
+	for range 2 {
+		send(t, l, "GET", "/api/v1/nodes", dated(begun.Add(10*time.Minute)))
+	}
+	if got := l.Times(); !got.Begun.Equal(begun.Add(10 * time.Minute)) {
+		t.Error(got)
 	}
 }
 
