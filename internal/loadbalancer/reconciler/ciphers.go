@@ -38,13 +38,14 @@ func hasStrongCiphersUnasked(w *work, lb *godo.LoadBalancer) bool {
 
 // outlivesItsWish tells whether the load balancer has the ciphers that its Service
 // asked for until now, and asks for no more. What this process remembers counts as
-// well: who replaces a Service may take the mark away with the wish.
+// well: who replaces a Service may take the mark away with the wish. While only the
+// backends were the manager's, the ciphers were what others had chosen.
 func (r *Reconciler) outlivesItsWish(w *work, lb *godo.LoadBalancer) bool {
 	if lb == nil {
 		return false
 	}
 	agreed := r.recall(w.svc).agreed
-	remembered := agreed.id == lb.ID && agreed.settings != nil && agreed.settings.TLSCipherPolicy == annotation.CiphersStrong
+	remembered := agreed.id == lb.ID && !agreed.backends && agreed.settings != nil && agreed.settings.TLSCipherPolicy == annotation.CiphersStrong
 	return isMarkedStrong(w, lb) || remembered && hasStrongCiphersUnasked(w, lb)
 }
 

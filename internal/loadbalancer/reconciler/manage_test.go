@@ -186,3 +186,18 @@ func TestDropletsOfOthersAreToldBeforeTheyGo(t *testing.T) {
 		s.wantNews("removed "+strconv.Itoa(theirs.ID), events.LoadBalancerUpdated)
 	})
 }
+
+// Nobody in the cluster ever asked for them, nor gave the name.
+func TestCiphersAndNameThatWereTerraformsStayWhenNobodyAsksForOthers(t *testing.T) {
+	inStand(t, nil, func(s *stand) {
+		lb, _ := s.terraform()
+		s.byHand(lb.ID, func(lb *simulator.LoadBalancer) { lb.TLSCipherPolicy = "STRONG" })
+		s.ready(annotation.LoadBalancerID, lb.ID, annotation.Manage, "backends", annotation.Name, "ours")
+		s.later(2 * DefaultDriftPeriod)
+		s.edit(annotation.Manage, "", annotation.Name, "")
+		s.later(2 * DefaultDriftPeriod)
+		if now := s.mine(); now.SizeUnit != 1 || now.TLSCipherPolicy != "STRONG" || now.Name != lb.Name {
+			s.t.Errorf("size %d, ciphers %q, name %q", now.SizeUnit, now.TLSCipherPolicy, now.Name)
+		}
+	})
+}

@@ -121,8 +121,9 @@ func (r *Reconciler) change(ctx context.Context, w *work, lb *godo.LoadBalancer,
 // agree notes that the load balancer is as its Service wants it, which ends the
 // first contact.
 func (r *Reconciler) agree(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) error {
+	backends := w.spec.Manage == annotation.ManageBackends
 	r.note(w.svc, func(m *memory) {
-		m.agreed = agreement{id: lb.ID, settings: &desired.Settings, named: w.spec.Name != "", backends: w.spec.Manage == annotation.ManageBackends}
+		m.agreed = agreement{id: lb.ID, settings: &desired.Settings, named: w.spec.Name != "" && !backends, backends: backends}
 		m.contact = contact{}
 	})
 	r.book.Agreed(w.svc)
