@@ -171,13 +171,13 @@ func checkPods(f *Facts) []Finding {
 	return found
 }
 
-// admitCure is how Nodes become backends. A control plane's Nodes have the label
-// from kubeadm, also where there are no others.
+// admitCure is how Nodes become backends. Where some may already, the label isn't
+// what keeps those out, and is not to be taken away from a control plane's, to which
+// kubeadm gives it.
 func admitCure(nodes []v1.Node) string {
-	for _, node := range nodes {
-		if _, excluded := node.Labels[v1.LabelNodeExcludeBalancers]; excluded {
-			return "Take the label away from Nodes that are to serve: kubectl label node " + node.Name + " " + v1.LabelNodeExcludeBalancers + "-"
-		}
+	mayServe := func(node v1.Node) bool { _, excluded := node.Labels[v1.LabelNodeExcludeBalancers]; return !excluded }
+	if len(nodes) > 0 && !slices.ContainsFunc(nodes, mayServe) {
+		return "Take the label away from Nodes that are to serve: kubectl label node " + nodes[0].Name + " " + v1.LabelNodeExcludeBalancers + "-"
 	}
 	return "Mend what keeps the Nodes out; the other findings here tell more of them."
 }

@@ -166,6 +166,13 @@ func TestEachTroubleIsFoundWithItsCure(t *testing.T) {
 			f.Entries[0].Notes = []preview.Note{{Reason: "NoEligibleBackends", Message: "none of 1 Nodes qualifies."}}
 			f.Nodes[0].Labels = map[string]string{v1.LabelNodeExcludeBalancers: ""}
 		}, "kubectl label node w1 node.kubernetes.io/exclude-from-external-load-balancers-", []string{"backends error Service shop/web"}},
+		"only the control plane excluded": {func(f *Facts) {
+			f.Entries[0].LoadBalancer.DropletIDs = nil
+			f.Entries[0].Notes = []preview.Note{{Reason: "NoEligibleBackends", Message: "none of 2 Nodes qualifies."}}
+			excluded := f.Nodes[0].DeepCopy()
+			excluded.Name, excluded.Labels = "a", map[string]string{v1.LabelNodeExcludeBalancers: ""}
+			f.Nodes = append([]v1.Node{*excluded}, f.Nodes...)
+		}, "Mend what keeps the Nodes out", []string{"backends error Service shop/web"}},
 		"backends never put in": {func(f *Facts) { f.Entries[0].LoadBalancer.DropletIDs = nil }, "no manager has put them in", []string{"backends error Service shop/web"}},
 		"selector without Pods": {func(f *Facts) {
 			balanced(f).Spec.Selector = map[string]string{"app": "wbe"}
