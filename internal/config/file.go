@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -11,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 
 	"digitalocean-cloud-controller-manager/internal/limits"
@@ -92,26 +91,19 @@ func readFile(r io.Reader) (*file, error) {
 }
 
 // oneDocument fails for a file with several documents, of which all but the first
-// would be ignored.
+// would be ignored. Empty ones may follow it.
 func oneDocument(data []byte) error {
-	documents, found := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data))), 0
-	for {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w", fileName, err)
-		}
+	documents := yamlv3.NewDecoder(bytes.NewReader(data))
+	for first := true; ; first = false {
 		var content any
-		if err := yaml.Unmarshal(document, &content); err != nil {
+		err := documents.Decode(&content)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
 			return fmt.Errorf("%s is not valid YAML: %w", fileName, err)
-		}
-		if content == nil {
-			continue // nothing but comments
-		}
-		if found++; found > 1 {
-			return fmt.Errorf("%s must be one YAML document, and has several with --- between them", fileName)
+		case !first && content != nil:
+			return fmt.Errorf("%s must be one YAML document, and has several with --- or ... between them", fileName)
 		}
 	}
 }

@@ -151,6 +151,8 @@ func TestReadRefuses(t *testing.T) {
 		{"a section in other letters", "version: 1\nloadbalancer: {limits: {a: {maxSizeUnit: 1}}}", []string{"--cloud-config: loadbalancer", "is loadBalancer meant?"}},
 		{"a section at another place", "version: 1\nlimits: {a: {maxSizeUnit: 1}}", []string{"--cloud-config: limits", "is loadBalancer.limits meant?"}},
 		{"a second document", "version: 1\n---\nversion: 1\nregion: ams3\n", []string{"--cloud-config must be one YAML document"}},
+		{"a second document after an end", "version: 1\n...\nversion: 1\nregion: ams3\n", []string{"--cloud-config is not valid YAML"}},
+		{"a second document after an empty one", "---\n# nothing\n---\nversion: 1\nregion: ams3\n", []string{"--cloud-config must be one YAML document"}},
 		{"an unknown key far from all", "version: 1\ncolours: red", []string{"--cloud-config: colours", "api.tokenFile"}},
 		{"an unknown key in a section", "version: 1\nfirewall: {nam: x}", []string{"--cloud-config: firewall.nam", "is firewall.name meant?"}},
 		{"a key twice", "version: 1\nregion: a\nregion: b", []string{"--cloud-config", "region"}},
