@@ -40,8 +40,8 @@ func (r *Reconciler) isFirstContact(w *work, lb *godo.LoadBalancer) bool {
 	switch {
 	case loadbalancer.HasTag(lb.Tags, loadbalancer.ServiceTag(w.svc)):
 		return false
-	case agreed.id == lb.ID && !(agreed.backends && !backendsNow):
-		return false
+	case agreed.id == lb.ID:
+		return agreed.backends && !backendsNow
 	}
 	return w.taken || w.svc.Annotations[annotation.DefaultsVersion] == "" && !backendsNow
 }

@@ -201,3 +201,35 @@ func TestCiphersAndNameThatWereTerraformsStayWhenNobodyAsksForOthers(t *testing.
 		}
 	})
 }
+
+// The version of the defaults is of the load balancer that the Service had before.
+func TestAVersionFromAnotherLoadBalancerIsNoWorkOnTerraforms(t *testing.T) {
+	for name, between := range map[string]func(*stand){
+		"with all its memory": func(*stand) {},
+		"after a restart":     (*stand).restart,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inStand(t, nil, func(s *stand) {
+				own := s.ready(annotation.Type, annotation.TypeRegional)
+				lb, _ := s.terraform()
+				if s.version() == "" {
+					s.t.Fatal("no version")
+				}
+				s.edit(annotation.LoadBalancerID, lb.ID, annotation.Manage, "backends")
+				s.later(2 * DefaultDriftPeriod)
+				s.sync()
+				if s.mine().ID != lb.ID || own.ID == lb.ID {
+					s.t.Fatalf("load balancer %+v", s.mine())
+				}
+				between(s)
+				s.sync()
+				s.news()
+				s.edit(annotation.Manage, "")
+				s.wantNews("size unit 2 -> 1", events.LoadBalancerFirstContact)
+				if now := s.mine(); now.SizeUnit != 2 {
+					s.t.Errorf("size unit %d at once", now.SizeUnit)
+				}
+			})
+		})
+	}
+}

@@ -31,14 +31,20 @@ func (r *Reconciler) remember(ctx context.Context, w *work, lb *godo.LoadBalance
 	return nil
 }
 
-// toRemember are the annotations that the Service lacks.
+// toRemember are the annotations that the Service lacks, and nil for those that it
+// is to lose.
 func toRemember(w *work, lb *godo.LoadBalancer) map[string]any {
 	svc, want := w.svc, map[string]any{}
 	if svc.Annotations[annotation.LoadBalancerID] != lb.ID {
 		want[annotation.LoadBalancerID] = lb.ID
 	}
 	values := map[string]string{annotation.Type: typeOf(lb)}
-	if !w.adopting && w.spec.Manage != annotation.ManageBackends {
+	switch {
+	case w.spec.Manage == annotation.ManageBackends:
+		if svc.Annotations[annotation.DefaultsVersion] != "" && !loadbalancer.HasTag(lb.Tags, loadbalancer.ServiceTag(svc)) {
+			want[annotation.DefaultsVersion] = nil // it is of another load balancer
+		}
+	case !w.adopting:
 		values[annotation.DefaultsVersion] = strconv.Itoa(loadbalancer.VersionOf(svc))
 	}
 	if marksCiphers(w, lb) {
