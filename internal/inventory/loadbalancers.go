@@ -53,6 +53,10 @@ type balancer struct {
 	state   *godo.LoadBalancer
 	read    time.Time
 	written time.Time
+	// made is true of one that this process made, as long as it is being made
+	// and was not written to since: a list that shows it can't be of before its
+	// only write.
+	made bool
 }
 
 // NewLoadBalancers makes an empty snapshot.
@@ -175,7 +179,8 @@ func (l *LoadBalancers) store(all []godo.LoadBalancer, begun time.Time) {
 	for i := range all {
 		lb := &all[i]
 		shown[lb.ID] = true
-		if begun.Sub(l.deleted[lb.ID]) < listLag || begun.Sub(l.byID[lb.ID].written) < listLag {
+		known := l.byID[lb.ID]
+		if begun.Sub(l.deleted[lb.ID]) < listLag || begun.Sub(known.written) < listLag && !known.made {
 			continue
 		}
 		l.put(lb, begun)
@@ -198,7 +203,16 @@ func (l *LoadBalancers) put(lb *godo.LoadBalancer, read time.Time) {
 	if old.read.After(read) {
 		return
 	}
-	l.byID[lb.ID] = balancer{state: lb, read: read, written: old.written}
+	made := old.made && old.state.Status == lb.Status
+	l.byID[lb.ID] = balancer{state: lb, read: read, written: old.written, made: made}
+}
+
+// Created notes a load balancer that this process made, as the API answered.
+func (l *LoadBalancers) Created(lb *godo.LoadBalancer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.clock.Now()
+	l.byID[lb.ID] = balancer{state: lb, read: now, written: now, made: true}
 }
 
 // Written notes what the API answered to a write of ours.
@@ -225,7 +239,7 @@ func (l *LoadBalancers) WrittenDroplets(id string, add, remove []int) {
 			lb.DropletIDs = append(lb.DropletIDs, id)
 		}
 	}
-	b.state, b.written = &lb, l.clock.Now()
+	b.state, b.written, b.made = &lb, l.clock.Now(), false
 	l.byID[id] = b
 }
 

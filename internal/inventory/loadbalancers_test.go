@@ -202,6 +202,40 @@ func TestOwnWritesAreBelievedOverALaggingList(t *testing.T) {
 	})
 }
 
+// Until it is written to again, nothing older than its creation can be shown of
+// one that this process made: a list tells of many at once that they are ready.
+func TestAListTellsThatWhatWasMadeIsReady(t *testing.T) {
+	tests := map[string]struct {
+		before   func(s *shelf, lb *godo.LoadBalancer)
+		believed bool
+	}{
+		"only made":        {func(*shelf, *godo.LoadBalancer) {}, true},
+		"settings written": {func(s *shelf, lb *godo.LoadBalancer) { s.Written(lb) }, false},
+		"droplets written": {func(s *shelf, lb *godo.LoadBalancer) { s.WrittenDroplets(lb.ID, []int{1}, nil) }, false},
+		"seen to be ready": {func(s *shelf, lb *godo.LoadBalancer) { s.get(lb.ID, 0) }, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inShelf(t, 1, func(s *shelf, ids []string) {
+				made := *s.get(ids[0], 0)
+				made.Status = "new"
+				s.Created(&made)
+				time.Sleep(time.Second)
+				test.before(s, &made)
+				if err := s.sim.EditLoadBalancer(ids[0], func(lb *simulator.LoadBalancer) { lb.SizeUnit = 2 }); err != nil {
+					s.t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+				s.all(0)
+				got := s.get(ids[0], time.Hour)
+				if believed := got.Status == "active" && got.SizeUnit == 2; believed != test.believed {
+					s.t.Errorf("believed: %t; it is %s, of size %d", believed, got.Status, got.SizeUnit)
+				}
+			})
+		})
+	}
+}
+
 func TestANewLoadBalancerThatTheListLacksIsKept(t *testing.T) {
 	inShelf(t, 1, func(s *shelf, ids []string) {
 		s.all(0)

@@ -140,11 +140,28 @@ func checkGoals(t *testing.T, c cell, results []result) {
 		if most := mostWrites(c, r.scenario); r.writes() > most {
 			t.Errorf("%s: %d writes, %d are enough: %s", r.scenario, r.writes(), most, byKind(r.requests))
 		}
+		if most := convergence(len(r.requests)); r.never == nil && r.window == 0 && !awaitsPeriod(r.scenario) && r.converged > most {
+			t.Errorf("%s: converged in %s, the quota allows it in %s", r.scenario, r.converged, most)
+		}
 		if r.window > 0 && r.share() > maxSteadyShare {
 			t.Errorf("%s: %.1f %% of the quota", r.scenario, r.share())
 		}
 	}
 }
+
+// ownWork is what a scenario may take besides waiting for the quota: for the
+// lease, for Nodes that are gathered, for a load balancer to be looked at again,
+// and for 5,000 Nodes to be registered and patched.
+const ownWork = 30 * time.Second
+
+// convergence is how long so many API calls may take: as long as the quota
+// makes them wait, and a tenth more.
+func convergence(calls int) time.Duration {
+	return time.Duration(calls)*time.Minute/minuteQuota*11/10 + ownWork
+}
+
+// awaitsPeriod tells of a scenario that begins when a period is over.
+func awaitsPeriod(scenario string) bool { return scenario == drifted }
 
 // mostWrites is how many writes a scenario needs.
 func mostWrites(c cell, scenario string) int {

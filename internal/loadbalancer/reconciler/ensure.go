@@ -245,7 +245,7 @@ func (r *Reconciler) create(ctx context.Context, svc *v1.Service, desired loadba
 		r.setDoubt(svc, true)
 		return nil, fmt.Errorf("create load balancer %q: the API answered without an id", desired.Name)
 	}
-	r.balancers.Written(lb)
+	r.balancers.Created(lb)
 	r.setID(svc, lb.ID)
 	r.setDoubt(svc, false)
 	r.note(svc, func(m *memory) { m.agreed, m.contact = agreement{id: lb.ID}, contact{} })
