@@ -70,6 +70,9 @@ func (b *budget) acquire(ctx context.Context) (probe bool, err error) {
 	if v.until.IsZero() {
 		return v.probe, nil
 	}
+	if !waits(ctx) {
+		return false, &ThrottledError{Priority: p, Until: v.until}
+	}
 	b.waiting[p]++
 	defer func() {
 		b.waiting[p]--

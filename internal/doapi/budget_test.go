@@ -126,6 +126,31 @@ func TestCallThatCannotWaitFailsAtOnce(t *testing.T) {
 	})
 }
 
+func TestCallThatDoesNotWaitIsSentOrRefusedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		rt := answers(answer(200, accountBody, quotaHeaders("4000")...), answer(429, tooMany, quotaHeaders("0", "Retry-After: 3")...), answer(200, accountBody, quotaHeaders("4000")...))
+		client := clientOn(t, rt)
+		ctx := withPolicy(WithoutWaiting(t.Context()), retryPolicy{attempts: 1})
+		if err := get(ctx, client); err != nil {
+			t.Fatal(err)
+		}
+		_ = get(ctx, client) // 429
+		err := get(ctx, client)
+		var throttled *ThrottledError
+		if !errors.As(err, &throttled) || throttled.Until.Sub(start) != 3*time.Second || time.Since(start) != 0 {
+			t.Fatalf("after %s: %v", time.Since(start), err)
+		}
+		time.Sleep(3 * time.Second)
+		if err := get(ctx, client); err != nil {
+			t.Error("when there is quota again:", err)
+		}
+		if n := len(rt.requests()); n != 3 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
 func TestCallWithoutDeadlineDoesNotHangForTheHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientOn(t, answers(answer(429, tooMany, "Retry-After: 1800")))

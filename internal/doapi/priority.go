@@ -50,6 +50,16 @@ func PriorityOf(ctx context.Context) Priority {
 	return Normal
 }
 
+type impatienceKey struct{}
+
+// WithoutWaiting has calls made with the returned context refused at once, with
+// a [ThrottledError], where they would have to wait for the quota.
+func WithoutWaiting(ctx context.Context) context.Context {
+	return context.WithValue(ctx, impatienceKey{}, true)
+}
+
+func waits(ctx context.Context) bool { return ctx.Value(impatienceKey{}) == nil }
+
 // ErrThrottled is what every [ThrottledError] is.
 var ErrThrottled = errors.New("quota of the DigitalOcean API is used up")
 

@@ -47,9 +47,24 @@ func (r *Reconciler) syncAgain(ctx context.Context, key types.NamespacedName) {
 }
 
 func (r *Reconciler) ensureAgain(ctx context.Context, svc *v1.Service) (status *v1.LoadBalancerStatus, err error) {
-	ctx, done := r.begin(doapi.WithPriority(ctx, doapi.Normal), svc, &err)
+	ctx, done := r.begin(doapi.WithPriority(ctx, priorityOf(svc)), svc, &err)
 	defer done()
 	return r.ensure(ctx, svc)
+}
+
+// isAwaited tells whether somebody waits for the Service's first address.
+func isAwaited(svc *v1.Service) bool { return len(svc.Status.LoadBalancer.Ingress) == 0 }
+
+func priorityOf(svc *v1.Service) doapi.Priority {
+	if isAwaited(svc) {
+		return doapi.Urgent
+	}
+	return doapi.Normal
+}
+
+func (r *Reconciler) isUrgent(key types.NamespacedName) bool {
+	svc, err := r.services.Services(key.Namespace).Get(key.Name)
+	return err == nil && isAwaited(svc)
 }
 
 // isOurs tells whether the framework's service controller has taken the Service

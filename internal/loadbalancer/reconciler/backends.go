@@ -107,6 +107,40 @@ func (r *Reconciler) fill(ctx context.Context, w *work, node *v1.Node, c *loadba
 	return true, nil
 }
 
+// goneAge is how old the knowledge of a droplet may be whose Node is gone.
+const goneAge = 10 * time.Second
+
+// withoutGone returns the load balancer without the backends whose droplets are
+// gone by the API's definite word: DigitalOcean takes those out by itself. To
+// ask for a droplet is one call or two for all load balancers, to take it out of
+// each is one for each, so few load balancers are not worth it.
+func (r *Reconciler) withoutGone(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) *godo.LoadBalancer {
+	if desired.Tag != "" || lb.Tag != "" {
+		return lb
+	}
+	_, surplus := loadbalancer.Split(desired.DropletIDs, lb.DropletIDs)
+	// A Node that there is tells of its droplet itself.
+	surplus = slices.DeleteFunc(surplus, func(id int) bool {
+		return slices.ContainsFunc(w.candidates, func(c loadbalancer.Candidate) bool { return c.DropletID == id })
+	})
+	if len(surplus) == 0 || 2*len(surplus) >= len(r.allIDs()) {
+		return lb
+	}
+	var gone []int
+	for _, id := range surplus {
+		if _, err := r.droplets.Get(ctx, id, goneAge, func() []int { return surplus }); inventory.IsGone(err) {
+			gone = append(gone, id)
+		}
+	}
+	if len(gone) == 0 {
+		return lb
+	}
+	r.balancers.WrittenDroplets(lb.ID, nil, gone)
+	without := *lb
+	without.DropletIDs = slices.DeleteFunc(slices.Clone(lb.DropletIDs), func(id int) bool { return slices.Contains(gone, id) })
+	return &without
+}
+
 // servingOf are the droplets that the load balancer sends to; lb may be nil.
 func servingOf(lb *godo.LoadBalancer) []int {
 	if lb == nil {

@@ -107,7 +107,7 @@ func (r *Reconciler) Forecast(ctx context.Context, svc *v1.Service) (f Forecast,
 }
 
 // Close frees what a Reconciler holds that is never run, as for forecasts alone.
-func (r *Reconciler) Close() { r.again.items.ShutDown() }
+func (r *Reconciler) Close() { r.again.stop() }
 
 // isRefusal tells an error that the Service itself is the cause of.
 func isRefusal(err error) bool {

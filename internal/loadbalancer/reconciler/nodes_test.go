@@ -193,7 +193,7 @@ func TestNodesThatAreNoNewsCostNothing(t *testing.T) {
 		node, _, _ := s.nodes.GetByKey("a")
 		s.NodeHandler().OnAdd(node, true)
 		s.change("a", func(n *v1.Node) { n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady}} })
-		if n := s.again.items.Len(); n > 0 {
+		if n := s.again.others.Len() + s.again.urgent.Len(); n > 0 {
 			s.t.Errorf("%d Services wait", n)
 		}
 		s.wantCalls()

@@ -16,15 +16,21 @@ const (
 	// on, and gatherAtMost how long they wait when changes go on.
 	quiet        = time.Second
 	gatherAtMost = 3 * time.Second
-	// queueWorkers is how many Services the queue works on at once.
-	queueWorkers = 10
+	// laneWorkers is how many Services a lane of the queue works on at once.
+	laneWorkers = 10
 )
 
-// queue works on Services after a while, each by one worker at a time.
+// lane is a queue with workers of its own.
+type lane = workqueue.TypedDelayingInterface[types.NamespacedName]
+
+// queue works on Services after a while. The urgent ones have a lane of their
+// own: the workers of the other may all be waiting for the API's quota.
 type queue struct {
-	clock clock.WithTicker
-	work  func(context.Context, types.NamespacedName)
-	items workqueue.TypedDelayingInterface[types.NamespacedName]
+	clock    clock.WithTicker
+	work     func(context.Context, types.NamespacedName)
+	isUrgent func(types.NamespacedName) bool
+	urgent   lane
+	others   lane
 
 	mu       sync.Mutex
 	gathered map[types.NamespacedName]gathering
@@ -42,11 +48,23 @@ func (g gathering) due() time.Time {
 	return due
 }
 
-func newQueue(c clock.WithTicker, work func(context.Context, types.NamespacedName)) *queue {
-	return &queue{
-		clock: c, work: work, gathered: map[types.NamespacedName]gathering{},
-		items: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[types.NamespacedName]{Clock: c}),
+// newQueue makes a queue. work must allow for the same Service in both lanes at
+// once, as it may become urgent, or no longer be, while it is in one.
+func newQueue(c clock.WithTicker, work func(context.Context, types.NamespacedName), isUrgent func(types.NamespacedName) bool) *queue {
+	newLane := func() lane {
+		return workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[types.NamespacedName]{Clock: c})
 	}
+	return &queue{
+		clock: c, work: work, isUrgent: isUrgent, gathered: map[types.NamespacedName]gathering{},
+		urgent: newLane(), others: newLane(),
+	}
+}
+
+func (q *queue) laneOf(key types.NamespacedName) lane {
+	if q.isUrgent(key) {
+		return q.urgent
+	}
+	return q.others
 }
 
 func keyOf(svc *v1.Service) types.NamespacedName {
@@ -54,7 +72,9 @@ func keyOf(svc *v1.Service) types.NamespacedName {
 }
 
 // after has the Service worked on once the wait is over.
-func (q *queue) after(key types.NamespacedName, wait time.Duration) { q.items.AddAfter(key, wait) }
+func (q *queue) after(key types.NamespacedName, wait time.Duration) {
+	q.laneOf(key).AddAfter(key, wait)
+}
 
 // gather has the Service worked on once changes have stopped coming.
 func (q *queue) gather(key types.NamespacedName) {
@@ -67,7 +87,7 @@ func (q *queue) gather(key types.NamespacedName) {
 	}
 	g.last = now
 	q.gathered[key] = g
-	q.items.AddAfter(key, g.due().Sub(now))
+	q.laneOf(key).AddAfter(key, g.due().Sub(now))
 }
 
 // hold returns how long gathered changes still wait for others; 0: they are
@@ -88,25 +108,32 @@ func (q *queue) hold(key types.NamespacedName) time.Duration {
 
 func (q *queue) run(ctx context.Context) {
 	var workers sync.WaitGroup
-	for range queueWorkers {
-		workers.Go(func() {
-			for q.next(ctx) {
-			}
-		})
+	for _, items := range []lane{q.urgent, q.others} {
+		for range laneWorkers {
+			workers.Go(func() {
+				for q.next(ctx, items) {
+				}
+			})
+		}
 	}
 	<-ctx.Done()
-	q.items.ShutDown()
+	q.stop()
 	workers.Wait()
 }
 
-func (q *queue) next(ctx context.Context) bool {
-	key, stopped := q.items.Get()
+func (q *queue) stop() {
+	q.urgent.ShutDown()
+	q.others.ShutDown()
+}
+
+func (q *queue) next(ctx context.Context, items lane) bool {
+	key, stopped := items.Get()
 	if stopped {
 		return false
 	}
-	defer q.items.Done(key)
+	defer items.Done(key)
 	if wait := q.hold(key); wait > 0 {
-		q.items.AddAfter(key, wait)
+		items.AddAfter(key, wait)
 		return true
 	}
 	q.work(ctx, key)

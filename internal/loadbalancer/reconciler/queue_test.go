@@ -2,6 +2,8 @@ package reconciler
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,7 +31,7 @@ func TestQueueGathersChanges(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				var got []time.Duration
-				q := newQueue(clock.RealClock{}, func(context.Context, types.NamespacedName) { got = append(got, time.Since(start)) })
+				q := newQueue(clock.RealClock{}, func(context.Context, types.NamespacedName) { got = append(got, time.Since(start)) }, never)
 				ctx, cancel := context.WithCancel(t.Context())
 				done := make(chan struct{})
 				go func() { q.run(ctx); close(done) }()
@@ -46,4 +48,40 @@ func TestQueueGathersChanges(t *testing.T) {
 			})
 		})
 	}
+}
+
+func never(types.NamespacedName) bool { return false }
+
+func TestUrgentServicesDoNotWaitBehindOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		isUrgent := func(key types.NamespacedName) bool { return key.Name == "new" }
+		start := time.Now()
+		var took time.Duration
+		others := 0
+		var mu sync.Mutex
+		q := newQueue(clock.RealClock{}, func(_ context.Context, key types.NamespacedName) {
+			if isUrgent(key) {
+				took = time.Since(start)
+				return
+			}
+			time.Sleep(time.Minute) // it waits for the quota
+			mu.Lock()
+			defer mu.Unlock()
+			others++
+		}, isUrgent)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { q.run(ctx); close(done) }()
+		const many = 5 * laneWorkers
+		for i := range many {
+			q.after(types.NamespacedName{Name: fmt.Sprint("web-", i)}, 0)
+		}
+		q.after(types.NamespacedName{Name: "new"}, time.Second)
+		time.Sleep(10 * time.Minute)
+		cancel()
+		<-done
+		if took != time.Second || others != many {
+			t.Errorf("the urgent one was worked on after %s, and %d of %d others", took, others, many)
+		}
+	})
 }

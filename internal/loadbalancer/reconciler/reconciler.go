@@ -147,7 +147,7 @@ func New(o Options) *Reconciler {
 		period: cmp.Or(o.DriftPeriod, DefaultDriftPeriod), strict: o.KeepMissing, target: o.Target, limits: o.Limits,
 		rehearsal: o.Rehearsal,
 	}
-	r.again = newQueue(o.Clock, r.syncAgain)
+	r.again = newQueue(o.Clock, r.syncAgain, r.isUrgent)
 	return r
 }
 
@@ -205,9 +205,13 @@ func (r *Reconciler) GetLoadBalancer(ctx context.Context, _ string, svc *v1.Serv
 // EnsureLoadBalancer makes the Service's load balancer as the Service wants
 // it, and returns its addresses. What only needs time (a load balancer that is
 // being made, or busy; a quota that is used up) is no error: the Service keeps
-// its status, and the own queue goes on with it.
+// its status, and the own queue goes on with it. That way changes of hundreds of
+// Services don't keep the framework's workers, nor a new Service behind them.
 func (r *Reconciler) EnsureLoadBalancer(ctx context.Context, _ string, svc *v1.Service, _ []*v1.Node) (status *v1.LoadBalancerStatus, err error) {
-	ctx, done := r.begin(doapi.WithPriority(ctx, doapi.Urgent), svc, &err)
+	if !isAwaited(svc) {
+		ctx = doapi.WithoutWaiting(ctx)
+	}
+	ctx, done := r.begin(doapi.WithPriority(ctx, priorityOf(svc)), svc, &err)
 	defer done()
 	status, err = r.ensure(ctx, svc)
 	if err == nil {

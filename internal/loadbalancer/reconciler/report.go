@@ -158,8 +158,12 @@ const (
 	waitCertificate = time.Minute
 )
 
-// busyPatience is how long a load balancer may be busy before that is told.
-const busyPatience = 2 * time.Minute
+// busyPatience is how long a load balancer may be busy before that is told, and
+// throttledPatience how long a Service may have to wait for the quota.
+const (
+	busyPatience      = 2 * time.Minute
+	throttledPatience = time.Minute
+)
 
 // pendingWait is how long until a load balancer that is being made is looked at
 // again: each look is an API call. Most are ready after half a minute (network
@@ -239,6 +243,9 @@ func (r *Reconciler) reportRequest(logger klog.Logger, svc *v1.Service, err *req
 		return next{wait: waitAccount}
 	case doapi.ClassThrottled:
 		wait := r.throttledFor(err)
+		if r.busyFor(svc)+wait <= throttledPatience {
+			return next{wait: wait, quietly: true} // a minute's burst is over soon
+		}
 		r.recorder.Tell(svc, events.LoadBalancerRequestFailed, "The API token's quota of calls is used up; the load balancer is worked on as soon as it allows.")
 		return next{wait: wait, quietly: true}
 	case doapi.ClassConflict:

@@ -53,6 +53,7 @@ func (r *Reconciler) update(ctx context.Context, w *work, lb *godo.LoadBalancer,
 // API says now: a PUT replaces everything, so that nothing of others' is lost,
 // and nothing is written that is so already.
 func (r *Reconciler) compare(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) (_ *godo.LoadBalancer, changes, left []loadbalancer.Change, err error) {
+	lb = r.withoutGone(ctx, w, lb, desired)
 	changes, left = r.differences(w, lb, desired)
 	if len(loadbalancer.Of(loadbalancer.ChangeSettings, changes)) == 0 && !exchanges(desired, lb) {
 		return lb, changes, left, nil
