@@ -24,12 +24,12 @@ func (j *judge) read() (*v1.Service, bool) {
 	if namespace, _ := metadata["namespace"].(string); namespace != "" {
 		j.service = namespace + "/" + j.service
 	}
-	switch v1.ServiceType(kind) {
-	case v1.ServiceTypeLoadBalancer, v1.ServiceTypeNodePort:
-	case v1.ServiceTypeClusterIP, v1.ServiceTypeExternalName, "":
+	if problem, ok := WrongType(v1.ServiceType(kind)); ok {
+		j.problems(problem)
 		return nil, false
-	default: // such as loadbalancer: the API server refuses it
-		j.problems(annotation.Problem{Field: "spec.type", Value: kind, Allowed: "must be LoadBalancer, NodePort, ClusterIP or ExternalName"})
+	}
+	switch v1.ServiceType(kind) {
+	case v1.ServiceTypeClusterIP, v1.ServiceTypeExternalName, "":
 		return nil, false
 	}
 	if annotations, ok := metadata["annotations"].(map[string]any); ok {
@@ -49,6 +49,16 @@ func (j *judge) read() (*v1.Service, bool) {
 		svc.UID = types.UID(assumed)
 	}
 	return svc, true
+}
+
+// WrongType is what is wrong with a type that no Service has, such as
+// "loadbalancer", which the API server refuses. It is false where nothing is.
+func WrongType(kind v1.ServiceType) (annotation.Problem, bool) {
+	switch kind {
+	case v1.ServiceTypeLoadBalancer, v1.ServiceTypeNodePort, v1.ServiceTypeClusterIP, v1.ServiceTypeExternalName, "":
+		return annotation.Problem{}, false
+	}
+	return annotation.Problem{Field: "spec.type", Value: string(kind), Allowed: "must be LoadBalancer, NodePort, ClusterIP or ExternalName"}, true
 }
 
 // strings returns the annotations as strings. Others the API server refuses, and

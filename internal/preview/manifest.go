@@ -55,6 +55,9 @@ func (c *Cluster) applied(object map[string]any, namespace string, now time.Time
 	if err := json.Unmarshal(text, svc); err != nil {
 		return nil, fmt.Errorf("a Service can't be read (ccmctl lint tells where): %w", err)
 	}
+	if problem, ok := lint.WrongType(svc.Spec.Type); ok {
+		return nil, fmt.Errorf("service %s/%s: %s", svc.Namespace, svc.Name, problem)
+	}
 	if live := c.Service(svc.Namespace, svc.Name); live != nil {
 		if svc, err = merge(live, text); err != nil {
 			return nil, fmt.Errorf("service %s/%s: %w", live.Namespace, live.Name, err)

@@ -227,6 +227,21 @@ func TestGoldenPlanWithoutChanges(t *testing.T) {
 	})
 }
 
+func TestATypeThatNoServiceHasIsNotPlannedFor(t *testing.T) {
+	inStand(t, func(s *stand) {
+		_, err := s.cluster.Applied("f.yaml", []byte(`
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {type: loadbalancer}
+`), "shop", time.Now())
+		const want = `service shop/web: spec.type`
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "loadbalancer") {
+			t.Errorf("%v, which lacks %q", err, want)
+		}
+	})
+}
+
 func TestGoldenPlanOfAManifestThatIsMergedWithWhatExists(t *testing.T) {
 	inStand(t, func(s *stand) {
 		s.add("web", map[string]string{
