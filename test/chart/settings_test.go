@@ -204,7 +204,7 @@ func TestMistakesInValuesAreRefused(t *testing.T) {
 // What is optional can be left out altogether, as by null.
 func TestDefaultsOfPodsCanBeTakenAway(t *testing.T) {
 	const values = "{affinity: null, tolerations: null, resources: null, securityContext: null, podSecurityContext: null, priorityClassName: null, " +
-		"livenessProbe: null, nodeSelector: null, strategy: null, monitoring: {dashboard: {labels: null}}, admission: {enabled: true, resources: null}}"
+		"livenessProbe: null, nodeSelector: null, strategy: null, monitoring: {dashboard: {labels: null}}, admission: {enabled: true, resources: null, webhook: {excludedNamespaces: null}}, admissionPolicy: {enabled: true, excludedNamespaces: null}}"
 	pod := as[appsv1.Deployment](t, render(t, values), "Deployment", chartName).Spec.Template.Spec
 	if len(pod.Tolerations) > 0 || pod.Containers[0].SecurityContext != nil || len(pod.Containers[0].Resources.Requests) > 0 {
 		t.Errorf("%+v", pod)
