@@ -91,12 +91,12 @@ mangle: ## Every field of the API's answers missing, empty and of every other ty
 
 .PHONY: fuzz
 fuzz: ## Run every fuzzer, one after the other (FUZZTIME=10m, FUZZ_PARALLEL=1); inputs that fail stay in testdata/fuzz.
-	@grep -rl --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do \
+	@failed=; for file in $$(grep -rl --include='*_test.go' '^func Fuzz' . | sort); do \
 		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9]*\)(.*/\1/p' "$$file"); do \
 			echo "== $$(dirname "$$file") $$name"; \
-			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s -parallel $(FUZZ_PARALLEL) "$$(dirname "$$file")"; \
+			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s -parallel $(FUZZ_PARALLEL) "$$(dirname "$$file")" || failed="$$failed $$name"; \
 		done; \
-	done
+	done; test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 .PHONY: bench
 bench: controlplane ## Count API calls and measure times at scale (ARGS='-args -whole' for all sizes); results: docs/performance.md.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
+	"digitalocean-cloud-controller-manager/internal/doapi"
 )
 
 // Environment variables. All but the ones marked as ours are those of the
@@ -72,12 +73,13 @@ type Problem struct {
 }
 
 // Error implements error: one line that names the setting, its value and what
-// is allowed.
+// is allowed. A token that was put into the wrong setting is left out.
 func (p *Problem) Error() string {
+	text := fmt.Sprintf("%s: %q is not valid: %s", p.Setting, p.Value, p.Allowed)
 	if p.Value == "" {
-		return fmt.Sprintf("%s: %s", p.Setting, p.Allowed)
+		text = fmt.Sprintf("%s: %s", p.Setting, p.Allowed)
 	}
-	return fmt.Sprintf("%s: %q is not valid: %s", p.Setting, p.Value, p.Allowed)
+	return doapi.Scrub(text, "")
 }
 
 // FromEnvironment reads the settings from environment variables by lookup
@@ -176,7 +178,8 @@ func (r *reader) refuse(setting, value, allowed string) {
 	if !r.fromEnvironment(setting) && r.file.values[setting] != "" {
 		setting = fileName + ": " + pathOf(setting)
 	}
-	r.problems = append(r.problems, &Problem{Setting: setting, Value: value, Allowed: allowed})
+	secret := strings.TrimSpace(r.raw(EnvToken)) // of whatever shape
+	r.problems = append(r.problems, &Problem{Setting: setting, Value: doapi.Scrub(value, secret), Allowed: allowed})
 }
 
 // text returns the variable's value without surrounding white space, which

@@ -175,6 +175,23 @@ func TestTokenIsNeverShown(t *testing.T) {
 	}
 }
 
+func TestATokenInTheWrongSettingIsNotShown(t *testing.T) {
+	const old = "77e027c7447f468068a7d4fea41e7149a75a94088082c66fcf555de3977f69d3" // without the prefix of today's
+	for token, environ := range map[string]map[string]string{
+		testToken: {EnvRegion: testToken, EnvRateLimit: "1" + testToken},
+		old:       {EnvToken: old, EnvVPCID: old, EnvRateLimit: "x" + old},
+	} {
+		_, err := FromEnvironment(environment(environ))
+		if err == nil || strings.Contains(err.Error(), token) || !strings.Contains(err.Error(), "[redacted]") {
+			t.Errorf("%v", err)
+		}
+	}
+	_, err := Read(environment(nil), strings.NewReader("version: 1\nregion: "+testToken+"\n"))
+	if err == nil || strings.Contains(err.Error(), testToken) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestTokenFromFileNeedNotExistYet(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
 	c, err := FromEnvironment(environment(map[string]string{EnvTokenFile: path}))

@@ -75,9 +75,9 @@ func readWhole(resp *http.Response, secret string) error {
 	}
 	// An error whose body breaks off is still that error.
 	raw, _ := io.ReadAll(io.LimitReader(resp.Body, maxFailure))
-	raw = []byte(scrub(string(raw), secret))
+	raw = []byte(Scrub(string(raw), secret))
 	f := parseFailure(raw, resp.Header)
-	f.requestID = scrub(f.requestID, secret)
+	f.requestID = Scrub(f.requestID, secret)
 	body := f.canonical()
 	resp.ContentLength = int64(len(body))
 	resp.Body = &answerBody{Reader: bytes.NewReader(body), raw: raw, failure: f}

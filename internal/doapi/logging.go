@@ -31,17 +31,17 @@ func (t *logged) RoundTrip(req *http.Request) (*http.Response, error) {
 	start := t.clock.Now()
 	resp, err := t.next.RoundTrip(req)
 	values := []any{
-		"method", req.Method, "path", scrub(req.URL.Path, secretOf(req)),
+		"method", req.Method, "path", Scrub(req.URL.Path, secretOf(req)),
 		"duration", t.clock.Since(start), "attempt", attemptOf(req.Context()),
 	}
 	if err != nil {
-		log.V(requestLevel).Info("DigitalOcean API request", append(values, "failure", scrub(err.Error(), secretOf(req)))...)
+		log.V(requestLevel).Info("DigitalOcean API request", append(values, "failure", Scrub(err.Error(), secretOf(req)))...)
 		return resp, err
 	}
-	values = append(values, "status", resp.StatusCode, "requestID", scrub(resp.Header.Get("X-Request-Id"), secretOf(req)))
+	values = append(values, "status", resp.StatusCode, "requestID", Scrub(resp.Header.Get("X-Request-Id"), secretOf(req)))
 	log.V(requestLevel).Info("DigitalOcean API request", values...)
 	if log.V(bodyLevel).Enabled() && !holdsSecrets(req.URL.Path) {
-		log.V(bodyLevel).Info("DigitalOcean API bodies", "method", req.Method, "path", scrub(req.URL.Path, secretOf(req)),
+		log.V(bodyLevel).Info("DigitalOcean API bodies", "method", req.Method, "path", Scrub(req.URL.Path, secretOf(req)),
 			"request", requestText(req), "answer", answerText(req, resp))
 	}
 	return resp, nil
@@ -62,7 +62,7 @@ func requestText(req *http.Request) string {
 	}
 	defer body.Close()
 	raw, _ := io.ReadAll(io.LimitReader(body, maxLoggedBody)) // as much as there is
-	return scrub(string(raw), secretOf(req))
+	return Scrub(string(raw), secretOf(req))
 }
 
 func answerText(req *http.Request, resp *http.Response) string {
@@ -71,6 +71,6 @@ func answerText(req *http.Request, resp *http.Response) string {
 		return ""
 	}
 	// Scrubbed before the cut: a token cut in two would no longer be known.
-	text := scrub(string(body.raw), secretOf(req))
+	text := Scrub(string(body.raw), secretOf(req))
 	return text[:min(len(text), maxLoggedBody)]
 }

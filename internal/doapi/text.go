@@ -27,8 +27,9 @@ var (
 // minSecret keeps a test's token such as "t" from being found in every word.
 const minSecret = 8
 
-// scrub removes secret and everything shaped like a token.
-func scrub(text, secret string) string {
+// Scrub removes secret, unless it is empty or short, and everything shaped like
+// a token.
+func Scrub(text, secret string) string {
 	if len(secret) >= minSecret {
 		text = strings.ReplaceAll(text, secret, redacted)
 	}
@@ -58,7 +59,7 @@ func tidy(text string) string {
 		}
 		return c
 	}, strings.ToValidUTF8(text, " "))
-	text = requestIDText.ReplaceAllString(scrub(text, ""), "")
+	text = requestIDText.ReplaceAllString(Scrub(text, ""), "")
 	return shorten(strings.Join(strings.Fields(text), " "))
 }
 

@@ -107,7 +107,7 @@ func (r *Reconciler) sync(ctx context.Context, svc *v1.Service) (*v1.LoadBalance
 		return nil, err
 	}
 	r.tellTarget(w)
-	return r.show(w, lb), nil
+	return r.show(w, lb, r.settingsAfter(w, lb, desired)), nil
 }
 
 // decide reads what exists, and decides what the load balancer is to be and what
@@ -300,10 +300,10 @@ func oldAddresses(svc *v1.Service) string {
 	return " The old address was " + strings.Join(old, ", ") + "."
 }
 
-// status is what the Service's status is to show. DNS records hang on it, so it
+// statusOf is what the Service's status is to show. DNS records hang on it, so it
 // stays as it is while the API shows no address.
-func (r *Reconciler) status(svc *v1.Service, spec annotation.Spec, lb *godo.LoadBalancer) *v1.LoadBalancerStatus {
-	status, _ := loadbalancer.Status(svc, settingsOf(lb), spec.Hostname, spec.IPMode, addressesShown(svc, lb))
+func statusOf(svc *v1.Service, spec annotation.Spec, lb *godo.LoadBalancer, settings loadbalancer.Settings) *v1.LoadBalancerStatus {
+	status, _ := loadbalancer.Status(svc, settings, spec.Hostname, spec.IPMode, addressesShown(svc, lb))
 	return status
 }
 

@@ -181,3 +181,9 @@ func suffer(t *testing.T, change mangle.Change) {
 		}
 	})
 }
+
+// The API says that TLS is passed through, which would change the mode of the
+// Service's addresses, and says so too of what is written against it.
+func TestTheModeOfAddressesIsThatOfWhatWasWritten(t *testing.T) {
+	suffer(t, mangle.Change{Field: "load_balancer.forwarding_rules[].tls_passthrough", Kind: mangle.Bool})
+}

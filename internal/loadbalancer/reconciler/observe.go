@@ -41,7 +41,7 @@ func (r *Reconciler) observeService(w *work, lb *godo.LoadBalancer, name string)
 	if annotations := toRemember(w, lb); len(annotations) > 0 {
 		would["annotations"] = annotations
 	}
-	if status := r.show(w, lb); !servicehelpers.LoadBalancerStatusEqual(&w.svc.Status.LoadBalancer, status) {
+	if status := r.show(w, lb, settingsOf(lb)); !servicehelpers.LoadBalancerStatusEqual(&w.svc.Status.LoadBalancer, status) {
 		would["status"] = status
 	}
 	if len(would) == 0 {

@@ -199,7 +199,7 @@ func (r *Reconciler) GetLoadBalancer(ctx context.Context, _ string, svc *v1.Serv
 		r.letGo(svc)
 		return nil, false, nil
 	}
-	return r.status(svc, spec, lb), true, nil
+	return statusOf(svc, spec, lb, settingsOf(lb)), true, nil
 }
 
 // EnsureLoadBalancer makes the Service's load balancer as the Service wants

@@ -14,6 +14,7 @@ import (
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
 	"digitalocean-cloud-controller-manager/internal/events"
+	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 )
 
 // shown is what a Service's status was last given.
@@ -33,11 +34,12 @@ type shown struct {
 // stays as it is until the Service is edited: in-cluster callers depend on it,
 // and an adopted Service may have another than a new one would get. After a
 // restart, a load balancer that needed no write is a Service that was not edited.
-func (r *Reconciler) show(w *work, lb *godo.LoadBalancer) *v1.LoadBalancerStatus {
+// settings are the load balancer's.
+func (r *Reconciler) show(w *work, lb *godo.LoadBalancer, settings loadbalancer.Settings) *v1.LoadBalancerStatus {
 	if w.held && w.taken {
 		return w.svc.Status.LoadBalancer.DeepCopy() // it serves others still
 	}
-	status := r.status(w.svc, w.spec, lb)
+	status := statusOf(w.svc, w.spec, lb, settings)
 	before := r.recall(w.svc).shown
 	switch {
 	case w.spec.IPMode != "": // the Service decides
@@ -53,6 +55,18 @@ func (r *Reconciler) show(w *work, lb *godo.LoadBalancer) *v1.LoadBalancerStatus
 	}
 	r.note(w.svc, func(m *memory) { m.shown.service, m.shown.status = w.svc, status.DeepCopy() })
 	return status
+}
+
+// settingsAfter are the load balancer's after an update. What the mode of an
+// address hangs on is as it was written, whatever the API says of it: the wrong
+// mode has in-cluster traffic pass the load balancer by.
+func (r *Reconciler) settingsAfter(w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) loadbalancer.Settings {
+	settings := settingsOf(lb)
+	if !w.held {
+		written, _ := r.heed(w, lb, desired.Settings)
+		settings.ForwardingRules, settings.EnableProxyProtocol = written.ForwardingRules, written.EnableProxyProtocol
+	}
+	return settings
 }
 
 // keepModes takes the modes of addresses that were shown before.
