@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
+	"digitalocean-cloud-controller-manager/internal/doapi"
 	"digitalocean-cloud-controller-manager/internal/events"
 	"digitalocean-cloud-controller-manager/internal/inventory"
 	"digitalocean-cloud-controller-manager/internal/loadbalancer"
@@ -40,7 +41,11 @@ func (r *Reconciler) readBackends(ctx context.Context, w *work, since time.Time)
 		candidate := loadbalancer.Candidate{Node: node.Name, DropletID: ids[node.Name], Excluded: exclusion(node), Labels: node.Labels}
 		ready := true
 		if candidate.Excluded == "" {
-			if ready, err = r.fill(ctx, w, node, &candidate, all, since); err != nil {
+			ready, err = r.fill(ctx, w, node, &candidate, all, since)
+			if errors.Is(err, doapi.ErrThrottled) {
+				return &requestError{"look up the droplets of Nodes", err}
+			}
+			if err != nil {
 				return fmt.Errorf("node %q: %w", node.Name, err)
 			}
 		}

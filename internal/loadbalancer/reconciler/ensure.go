@@ -323,8 +323,8 @@ func (r *Reconciler) withFreshBackends(ctx context.Context, w *work, lb *godo.Lo
 	}
 	w.refused = true
 	if freshErr := r.readBackends(ctx, w, r.clock.Now()); freshErr != nil {
-		klog.FromContext(ctx).V(2).Info("Backends can't be looked up anew", "service", klog.KObj(w.svc), "err", freshErr)
-		return err
+		// Not the user's to mend, as far as is known: it is tried again soon.
+		return fmt.Errorf("look up anew the droplets with which DigitalOcean refused the load balancer (%s): %w", doapi.Message(err), freshErr)
 	}
 	fresh, problems, freshErr := r.desire(ctx, w, lb)
 	if freshErr != nil || len(problems) > 0 || fresh.Tag == desired.Tag && slices.Equal(fresh.DropletIDs, desired.DropletIDs) {

@@ -3,6 +3,7 @@ package reconciler
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -142,6 +143,34 @@ func (s *stand) change(name string, edit func(*v1.Node)) {
 	}
 	s.NodeHandler().OnUpdate(was, is)
 	s.later(2 * time.Second)
+}
+
+// A load balancer that is refused with its backends may be so for a droplet that
+// is gone meanwhile. As long as that can't be found out, nobody is to blame.
+func TestARefusalThatMayBeForADropletIsTriedAgainSoon(t *testing.T) {
+	inStand(t, nil, func(s *stand) {
+		s.ready()
+		before := s.mine().DropletIDs
+		a := s.addNode(simulator.DropletSpec{Name: "a"})
+		if _, err := s.droplets.Get(s.t.Context(), a.ID, time.Hour, func() []int { return nil }); err != nil {
+			s.t.Fatal(err)
+		}
+		s.news()
+		s.sim.AddFault(simulator.Fault{Method: "POST", Path: "/v2/load_balancers/*/droplets", Status: 422, Count: 1})
+		for _, path := range []string{"/v2/droplets", "/v2/droplets/*"} {
+			s.sim.AddFault(simulator.Fault{Method: "GET", Path: path, Status: 503})
+		}
+		s.sync()
+		s.later(30 * time.Second)
+		s.sim.ClearFaults()
+		s.later(time.Minute)
+		s.wantDroplets(append(before, a.ID)...)
+		for _, e := range s.news() {
+			if strings.Contains(e, "refuses this Service") {
+				s.t.Error(e)
+			}
+		}
+	})
 }
 
 func TestBackendsFollowNodesThatComeGoAndAreExcluded(t *testing.T) {
