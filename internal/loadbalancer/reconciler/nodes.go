@@ -40,6 +40,7 @@ func (r *Reconciler) NodeHandler() cache.ResourceEventHandler {
 
 // nodesChanged has the backends of all Services brought up to date.
 func (r *Reconciler) nodesChanged() {
+	r.shared.nodesChanged()
 	for _, svc := range r.allServices() {
 		if isWanted(svc) {
 			r.again.gather(keyOf(svc))
@@ -48,6 +49,7 @@ func (r *Reconciler) nodesChanged() {
 }
 
 func (r *Reconciler) relabelled(was, is *v1.Node) {
+	r.shared.nodesChanged()
 	for _, svc := range r.allServices() {
 		if !isWanted(svc) {
 			continue

@@ -145,6 +145,41 @@ func (s *stand) change(name string, edit func(*v1.Node)) {
 	s.later(2 * time.Second)
 }
 
+// Services share what was read of Nodes a moment ago, but nothing of before a
+// change: the Service that is synced right after it isn't synced for it again.
+func TestNodesAsOfBeforeAChangeAreNotShared(t *testing.T) {
+	inStand(t, nil, func(s *stand) {
+		a := s.addNode(simulator.DropletSpec{Name: "a"})
+		backends := func() (ids []int) {
+			w := &work{}
+			if err := s.shareBackends(s.t.Context(), w); err != nil {
+				s.t.Fatal(err)
+			}
+			for _, c := range w.candidates {
+				ids = append(ids, c.DropletID)
+			}
+			return ids
+		}
+		if got := backends(); !slices.Contains(got, a.ID) {
+			s.t.Fatalf("%v lack %d", got, a.ID)
+		}
+		before := s.shared.version()
+		node, _, _ := s.nodes.GetByKey("a")
+		if err := s.nodes.Delete(node); err != nil {
+			s.t.Fatal(err)
+		}
+		s.NodeHandler().OnDelete(node)
+		if got := backends(); slices.Contains(got, a.ID) {
+			s.t.Errorf("its Node is gone, and it is among %v", got)
+		}
+		late := &work{candidates: []loadbalancer.Candidate{{Node: "a", DropletID: a.ID}}}
+		s.shared.put(late, time.Now(), before) // one that began before the change
+		if got := backends(); slices.Contains(got, a.ID) {
+			s.t.Errorf("what was read before came back: %v", got)
+		}
+	})
+}
+
 // A load balancer that is refused with its backends may be so for a droplet that
 // is gone meanwhile. As long as that can't be found out, nobody is to blame.
 func TestARefusalThatMayBeForADropletIsTriedAgainSoon(t *testing.T) {

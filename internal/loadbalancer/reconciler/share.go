@@ -14,8 +14,7 @@ import (
 )
 
 // sharedAge is how long the candidates may serve other Services than the one
-// that they were read for. A change of Nodes is worked on [quiet] after it came
-// at the earliest, so no Service's backends are as of before it.
+// that they were read for, unless Nodes change.
 const sharedAge = quiet / 2
 
 // sharedCandidates are the Nodes that may be backends, read once for all
@@ -25,9 +24,27 @@ type sharedCandidates struct {
 	flights singleflight.Group
 
 	mu         sync.Mutex
+	changes    int // of Nodes, so far
 	read       time.Time
 	candidates []loadbalancer.Candidate
 	waiting    bool
+}
+
+// nodesChanged has whoever comes from now on read the Nodes anew. It is called
+// before Services are queued for the change, so that none is synced for it with
+// Nodes as of before it.
+func (s *sharedCandidates) nodesChanged() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changes++
+	s.read = time.Time{}
+}
+
+// version tells the readings before a change of Nodes from those after it.
+func (s *sharedCandidates) version() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changes
 }
 
 // latest returns the candidates if they are fresh.
@@ -37,10 +54,13 @@ func (s *sharedCandidates) latest(now time.Time) (candidates []loadbalancer.Cand
 	return s.candidates, s.waiting, !s.read.IsZero() && now.Sub(s.read) < sharedAge
 }
 
-func (s *sharedCandidates) put(w *work, read time.Time) {
+// put notes what was read, unless Nodes have changed since the version.
+func (s *sharedCandidates) put(w *work, read time.Time, version int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.candidates, s.waiting, s.read = w.candidates, w.waiting, read
+	if s.changes == version {
+		s.candidates, s.waiting, s.read = w.candidates, w.waiting, read
+	}
 }
 
 // shareBackends has the work go by candidates that were read a moment ago for
@@ -48,7 +68,8 @@ func (s *sharedCandidates) put(w *work, read time.Time) {
 // one Service that came first; priorities are apart, so that none waits behind
 // a lower one.
 func (r *Reconciler) shareBackends(ctx context.Context, w *work) error {
-	flight := r.shared.flights.DoChan(doapi.PriorityOf(ctx).String(), func() (any, error) {
+	version := r.shared.version()
+	flight := r.shared.flights.DoChan(fmt.Sprint(doapi.PriorityOf(ctx), version), func() (any, error) {
 		begun := r.clock.Now()
 		if candidates, waiting, ok := r.shared.latest(begun); ok {
 			return &work{candidates: candidates, waiting: waiting}, nil
@@ -61,7 +82,7 @@ func (r *Reconciler) shareBackends(ctx context.Context, w *work) error {
 		if err != nil {
 			return nil, err
 		}
-		r.shared.put(read, begun)
+		r.shared.put(read, begun, version)
 		return read, nil
 	})
 	select {
