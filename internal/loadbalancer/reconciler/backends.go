@@ -112,38 +112,63 @@ func (r *Reconciler) fill(ctx context.Context, w *work, node *v1.Node, c *loadba
 	return true, nil
 }
 
-// goneAge is how old the knowledge of a droplet may be whose Node is gone.
+// goneAge is how old the knowledge of a droplet may be whose Node is gone, and
+// when it is looked at again where the API's word isn't definite.
 const goneAge = 10 * time.Second
 
 // withoutGone returns the load balancer without the backends whose droplets are
 // gone by the API's definite word: DigitalOcean takes those out by itself. To
 // ask for a droplet is one call or two for all load balancers, to take it out of
-// each is one for each, so few load balancers are not worth it.
-func (r *Reconciler) withoutGone(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) *godo.LoadBalancer {
-	if desired.Tag != "" || lb.Tag != "" {
-		return lb
-	}
-	_, surplus := loadbalancer.Split(desired.DropletIDs, lb.DropletIDs)
-	// A Node that there is tells of its droplet itself.
-	surplus = slices.DeleteFunc(surplus, func(id int) bool {
-		return slices.ContainsFunc(w.candidates, func(c loadbalancer.Candidate) bool { return c.DropletID == id })
-	})
+// each is one for each, so few load balancers are not worth it. Of the droplets
+// that are unclear nothing definite is known yet.
+func (r *Reconciler) withoutGone(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) (_ *godo.LoadBalancer, unclear []int) {
+	surplus := withoutNode(w, lb, desired)
 	if len(surplus) == 0 || 2*len(surplus) >= len(r.allIDs()) {
-		return lb
+		return lb, nil
 	}
 	var gone []int
 	for _, id := range surplus {
-		if _, err := r.droplets.Get(ctx, id, goneAge, func() []int { return surplus }); inventory.IsGone(err) {
+		switch _, err := r.droplets.Get(ctx, id, goneAge, func() []int { return surplus }); {
+		case inventory.IsGone(err):
 			gone = append(gone, id)
+		case err != nil:
+			unclear = append(unclear, id)
 		}
 	}
 	if len(gone) == 0 {
-		return lb
+		return lb, unclear
 	}
 	r.balancers.WrittenDroplets(lb.ID, nil, gone)
 	without := *lb
 	without.DropletIDs = slices.DeleteFunc(slices.Clone(lb.DropletIDs), func(id int) bool { return slices.Contains(gone, id) })
-	return &without
+	return &without, unclear
+}
+
+// keptForNow adds the droplets that are unclear to what is desired, where no
+// settings are to be written with it anyhow: most of them are gone, and nothing
+// is left to do when that is known.
+func (r *Reconciler) keptForNow(w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired, unclear []int) loadbalancer.Desired {
+	if len(unclear) == 0 {
+		return desired
+	}
+	if changes, _ := r.differences(w, lb, desired); len(loadbalancer.Of(loadbalancer.ChangeSettings, changes)) > 0 {
+		return desired
+	}
+	desired.DropletIDs = slices.Sorted(slices.Values(slices.Concat(desired.DropletIDs, unclear)))
+	r.again.after(keyOf(w.svc), goneAge)
+	return desired
+}
+
+// withoutNode are the backends that go and have no Node; one that has tells of
+// its droplet itself.
+func withoutNode(w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) []int {
+	if desired.Tag != "" || lb.Tag != "" {
+		return nil
+	}
+	_, surplus := loadbalancer.Split(desired.DropletIDs, lb.DropletIDs)
+	return slices.DeleteFunc(surplus, func(id int) bool {
+		return slices.ContainsFunc(w.candidates, func(c loadbalancer.Candidate) bool { return c.DropletID == id })
+	})
 }
 
 // servingOf are the droplets that the load balancer sends to; lb may be nil.

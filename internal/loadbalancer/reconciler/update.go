@@ -20,6 +20,8 @@ import (
 // update writes what differs, in one call: droplets alone by adding or
 // removing them, anything else by replacing the whole. What must wait is left.
 func (r *Reconciler) update(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) error {
+	lb, unclear := r.withoutGone(ctx, w, lb, desired)
+	desired = r.keptForNow(w, lb, desired, unclear)
 	lb, changes, left, err := r.compare(ctx, w, lb, desired)
 	if err != nil {
 		return err
@@ -53,7 +55,6 @@ func (r *Reconciler) update(ctx context.Context, w *work, lb *godo.LoadBalancer,
 // API says now: a PUT replaces everything, so that nothing of others' is lost,
 // and nothing is written that is so already.
 func (r *Reconciler) compare(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) (_ *godo.LoadBalancer, changes, left []loadbalancer.Change, err error) {
-	lb = r.withoutGone(ctx, w, lb, desired)
 	changes, left = r.differences(w, lb, desired)
 	if len(loadbalancer.Of(loadbalancer.ChangeSettings, changes)) == 0 && !exchanges(desired, lb) {
 		return lb, changes, left, nil
