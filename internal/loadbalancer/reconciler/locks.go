@@ -24,11 +24,21 @@ func newLocks() *locks {
 	return l
 }
 
-// lock waits for its turn, whatever becomes of the context meanwhile.
-func (l *locks) lock(ctx context.Context, key string) (unlock func()) {
+func (l *locks) bucket(key string) *semaphore.Weighted {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(key)) // it can't fail
-	s := l[hash.Sum32()%lockBuckets]
+	return l[hash.Sum32()%lockBuckets]
+}
+
+// lock waits for its turn, whatever becomes of the context meanwhile.
+func (l *locks) lock(ctx context.Context, key string) (unlock func()) {
+	s := l.bucket(key)
 	_ = s.Acquire(context.WithoutCancel(ctx), 1) // it fails for a context that ends alone
 	return func() { s.Release(1) }
+}
+
+// tryLock doesn't wait: ok is false where it isn't its turn.
+func (l *locks) tryLock(key string) (unlock func(), ok bool) {
+	s := l.bucket(key)
+	return func() { s.Release(1) }, s.TryAcquire(1)
 }

@@ -206,12 +206,22 @@ func (r *Reconciler) GetLoadBalancer(ctx context.Context, _ string, svc *v1.Serv
 // it, and returns its addresses. What only needs time (a load balancer that is
 // being made, or busy; a quota that is used up) is no error: the Service keeps
 // its status, and the own queue goes on with it. That way changes of hundreds of
-// Services don't keep the framework's workers, nor a new Service behind them.
+// Services don't keep the framework's workers, nor a new Service behind them:
+// neither while they wait for the quota, nor while the own queue's workers do.
 func (r *Reconciler) EnsureLoadBalancer(ctx context.Context, _ string, svc *v1.Service, _ []*v1.Node) (status *v1.LoadBalancerStatus, err error) {
-	if !isAwaited(svc) {
+	ctx = doapi.WithPriority(ctx, priorityOf(svc))
+	var unlock func()
+	if isAwaited(svc) {
+		unlock = r.locks.lock(ctx, string(svc.UID))
+	} else {
 		ctx = doapi.WithoutWaiting(ctx)
+		var ok bool
+		if unlock, ok = r.locks.tryLock(string(svc.UID)); !ok {
+			r.again.after(keyOf(svc), 0)
+			return svc.Status.LoadBalancer.DeepCopy(), nil
+		}
 	}
-	ctx, done := r.begin(doapi.WithPriority(ctx, priorityOf(svc)), svc, &err)
+	ctx, done := r.beginLocked(ctx, svc, unlock, &err)
 	defer done()
 	status, err = r.ensure(ctx, svc)
 	if err == nil {
@@ -286,7 +296,11 @@ func (r *Reconciler) EnsureLoadBalancerDeleted(ctx context.Context, _ string, sv
 // must be called at the end; it turns a panic into an error, so that one broken
 // object doesn't stop all others.
 func (r *Reconciler) begin(ctx context.Context, svc *v1.Service, err *error) (context.Context, func()) {
-	unlock := r.locks.lock(ctx, string(svc.UID))
+	return r.beginLocked(ctx, svc, r.locks.lock(ctx, string(svc.UID)), err)
+}
+
+// beginLocked is begin for work whose turn it is.
+func (r *Reconciler) beginLocked(ctx context.Context, svc *v1.Service, unlock func(), err *error) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	return ctx, func() {
 		cancel()
