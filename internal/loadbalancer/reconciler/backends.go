@@ -122,7 +122,7 @@ const goneAge = 10 * time.Second
 // each is one for each, so few load balancers are not worth it. Of the droplets
 // that are unclear nothing definite is known yet.
 func (r *Reconciler) withoutGone(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) (_ *godo.LoadBalancer, unclear []int) {
-	surplus := withoutNode(w, lb, desired)
+	surplus := r.withoutNode(w, lb, desired)
 	if len(surplus) == 0 || 2*len(surplus) >= len(r.allIDs()) {
 		return lb, nil
 	}
@@ -161,11 +161,12 @@ func (r *Reconciler) keptForNow(w *work, lb *godo.LoadBalancer, desired loadbala
 
 // withoutNode are the backends that go and have no Node; one that has tells of
 // its droplet itself.
-func withoutNode(w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) []int {
+func (r *Reconciler) withoutNode(w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) []int {
 	if desired.Tag != "" || lb.Tag != "" {
 		return nil
 	}
-	_, surplus := loadbalancer.Split(desired.DropletIDs, lb.DropletIDs)
+	settings, _ := r.heed(w, lb, desired.Settings) // others' droplets are no surplus
+	_, surplus := loadbalancer.Split(settings.DropletIDs, lb.DropletIDs)
 	return slices.DeleteFunc(surplus, func(id int) bool {
 		return slices.ContainsFunc(w.candidates, func(c loadbalancer.Candidate) bool { return c.DropletID == id })
 	})

@@ -1,0 +1,51 @@
+package reconciler
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"digitalocean-cloud-controller-manager/internal/annotation"
+	"digitalocean-cloud-controller-manager/simulator"
+)
+
+// amongMany has enough load balancers that it is worth a call to find out whether
+// a droplet is gone, which spares one for each of them.
+func (s *stand) amongMany() {
+	s.t.Helper()
+	for i := range 5 {
+		s.made(fmt.Sprint("other-", i), 60)
+	}
+	s.later(5 * time.Minute)
+	s.calls()
+	s.news()
+}
+
+func TestDropletsThatAreGoneAreTakenOutByDigitalOcean(t *testing.T) {
+	inStand(t, nil, func(s *stand) {
+		a := s.addNode(simulator.DropletSpec{Name: "a"})
+		s.ready()
+		s.amongMany()
+		s.removeNode("a")
+		if err := s.sim.DeleteDroplet(a.ID); err != nil {
+			s.t.Fatal(err)
+		}
+		s.sync()
+		s.wantWrites()
+		s.wantNews("")
+		if len(s.mine().DropletIDs) != 1 {
+			s.t.Errorf("droplets %v", s.mine().DropletIDs)
+		}
+	})
+}
+
+// What is left to others is no matter of whether it is gone.
+func TestDropletsOfOthersAreNotAskedFor(t *testing.T) {
+	inStand(t, nil, func(s *stand) {
+		lb, _ := s.terraform()
+		s.ready(annotation.LoadBalancerID, lb.ID, annotation.Manage, "backends")
+		s.amongMany()
+		s.pass()
+		s.wantCalls(list)
+	})
+}
