@@ -122,7 +122,7 @@ const leaveToWatch = 30 * time.Second
 // it is asked for again.
 type doubt struct {
 	backoff
-	err error
+	err error // nil: that is being found out
 }
 
 // NewDroplets makes a snapshot that is filled as it is asked.
@@ -201,6 +201,8 @@ func (d *Droplets) stillDoubted(id int, watching bool) (doubted bool, err error)
 	switch {
 	case !ok || (!now.Before(next) && d.doubt.allowed(now)):
 		return ok, nil
+	case doubt.err == nil:
+		return true, nil // whoever asks now shares that answer
 	case errors.Is(doubt.err, ErrGone):
 		return true, fmt.Errorf("droplet %d: %w", id, ErrWasGone)
 	default:

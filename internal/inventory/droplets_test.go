@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -276,6 +277,34 @@ func TestCallersAtOnceShareOneCall(t *testing.T) {
 		}
 		synctest.Wait()
 		w.wantCalls(4, "500 at once")
+	})
+}
+
+// Whoever asks while another droplet is asked to vouch shares the answer.
+func TestCallersShareWhatIsStillBeingFoundOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, simulator.WithLatency(time.Second))
+		ids := w.nodes(2)
+		w.sweep(time.Minute)
+		time.Sleep(time.Minute)
+		if err := w.sim.DeleteDroplet(ids[0]); err != nil {
+			t.Fatal(err)
+		}
+		w.calls()
+		for _, at := range []time.Duration{0, 10 * time.Second} { // asked for once, and again
+			time.Sleep(at)
+			var wg sync.WaitGroup
+			for i := range 4 {
+				wg.Go(func() {
+					time.Sleep(time.Duration(i) * 500 * time.Millisecond)
+					if _, err := w.droplets.Get(t.Context(), ids[0], 0, func() []int { return nil }); !inventory.IsGone(err) {
+						t.Errorf("caller %d: %v", i, err)
+					}
+				})
+			}
+			wg.Wait()
+			w.wantCalls(2, "a droplet that is gone, and another that vouches")
+		}
 	})
 }
 

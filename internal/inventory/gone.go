@@ -26,7 +26,7 @@ const (
 // believed.
 func (d *Droplets) confirmGone(ctx context.Context, id int, notFound error) error {
 	d.mu.Lock()
-	d.doubts[id] = doubt{d.doubts[id].again(d.clock.Now(), minDoubtWait, maxDoubtWait), notFound}
+	d.doubts[id] = doubt{d.doubts[id].again(d.clock.Now(), minDoubtWait, maxDoubtWait), nil}
 	droplet, known := d.index.byID[id]
 	seen := known && d.identity.hasShown(droplet)
 	d.mu.Unlock()
