@@ -5,13 +5,14 @@ package targets
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/digitalocean/godo"
+	"golang.org/x/sync/semaphore"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
@@ -42,8 +43,9 @@ type Tag struct {
 	lister *doapi.Lister[godo.Droplet, int]
 	clock  clock.PassiveClock
 
-	// mu is held over calls: what is sent depends on what was sent before.
-	mu sync.Mutex
+	// turn is held over calls: what is sent depends on what was sent before. It
+	// is no mutex, as whoever waits for one holds up the fake time of tests.
+	turn *semaphore.Weighted
 	// carriers are the droplets that carry the tag, as far as is known.
 	carriers map[int]bool
 	// listed is when they were listed; zero: they aren't known.
@@ -62,7 +64,13 @@ func New(name string, api TagAPI, droplets DropletAPI, c clock.PassiveClock) *Ta
 	list := func(ctx context.Context, o *godo.ListOptions) ([]godo.Droplet, *godo.Response, error) {
 		return droplets.ListByTag(ctx, name, o)
 	}
-	return &Tag{name: name, api: api, clock: c, lister: doapi.NewLister(list, func(d godo.Droplet) int { return d.ID })}
+	return &Tag{turn: semaphore.NewWeighted(1), name: name, api: api, clock: c, lister: doapi.NewLister(list, func(d godo.Droplet) int { return d.ID })}
+}
+
+// lock waits for its turn, however long that takes.
+func (t *Tag) lock() (unlock func()) {
+	_ = t.turn.Acquire(context.Background(), 1) // it fails for a context that ends alone
+	return func() { t.turn.Release(1) }
 }
 
 // Name is the tag's name.
@@ -76,8 +84,10 @@ func (t *Tag) Name() string { return t.name }
 // DigitalOcean refuses all droplets for one that doesn't exist: then the error
 // matches [doapi.IsNotFound], and it takes fresher backends.
 func (t *Tag) Sync(ctx context.Context, backends func(context.Context) ([]int, error)) ([]int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	if err := t.turn.Acquire(ctx, 1); err != nil {
+		return nil, fmt.Errorf("wait for others' work on the tag %s: %w", t.name, err)
+	}
+	defer t.turn.Release(1)
 	if wait := t.failedUntil.Sub(t.clock.Now()); wait > 0 {
 		return nil, t.failure
 	}
@@ -86,7 +96,9 @@ func (t *Tag) Sync(ctx context.Context, backends func(context.Context) ([]int, e
 		return nil, err
 	}
 	if err := t.sync(ctx, ids); err != nil {
-		t.failed(err)
+		if !errors.Is(err, doapi.ErrThrottled) { // nothing was sent
+			t.failed(err)
+		}
 		return nil, err
 	}
 	t.failures, t.failure, t.failedUntil = 0, nil, time.Time{}
@@ -136,8 +148,7 @@ func (t *Tag) failed(err error) {
 
 // Doubt has the droplets that carry the tag listed anew at the next Sync.
 func (t *Tag) Doubt() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer t.lock()()
 	t.listed = time.Time{}
 }
 
@@ -244,8 +255,7 @@ func (t *Tag) untag(ctx context.Context, ids []int) error {
 // Drop deletes the tag, which takes it from all droplets. Nothing may target it
 // any more.
 func (t *Tag) Drop(ctx context.Context) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer t.lock()()
 	t.listed = time.Time{}
 	if _, err := t.api.Delete(ctx, t.name); err != nil && !doapi.IsNotFound(err) {
 		return fmt.Errorf("delete tag %s: %w", t.name, err)
@@ -258,8 +268,7 @@ func (t *Tag) Drop(ctx context.Context) error {
 // Dropped is when this process last deleted the tag; zero: never. What was read
 // of droplets before may still show it.
 func (t *Tag) Dropped() time.Time {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer t.lock()()
 	return t.dropped
 }
 

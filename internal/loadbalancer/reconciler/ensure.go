@@ -81,7 +81,9 @@ func (r *Reconciler) sync(ctx context.Context, svc *v1.Service) (*v1.LoadBalance
 		if err := r.performs(ctx, svc); err != nil {
 			return nil, err
 		}
-		r.syncTarget(ctx, w)
+		if err := r.syncTarget(ctx, w); err != nil {
+			return nil, err
+		}
 	}
 	lb, desired, problems, err := r.decide(ctx, w, problems)
 	if err != nil {
@@ -238,7 +240,9 @@ func (r *Reconciler) make(ctx context.Context, w *work, lb *godo.LoadBalancer, d
 func (r *Reconciler) create(ctx context.Context, svc *v1.Service, desired loadbalancer.Desired) (*godo.LoadBalancer, error) {
 	lb, _, err := r.api.Create(ctx, createRequest(desired))
 	if err != nil {
-		r.setDoubt(svc, true)
+		if !errors.Is(err, doapi.ErrThrottled) { // it was not sent
+			r.setDoubt(svc, true)
+		}
 		return nil, &requestError{fmt.Sprintf("create load balancer %q", desired.Name), err}
 	}
 	if lb == nil || lb.ID == "" {

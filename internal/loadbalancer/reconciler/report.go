@@ -225,10 +225,23 @@ func (r *Reconciler) report(ctx context.Context, svc *v1.Service, err error) nex
 		return next{wait: waitUser}
 	case errors.Is(err, errGone):
 		return next{wait: time.Second, quietly: true}
+	case doapi.Classify(err) == doapi.ClassThrottled:
+		return r.reportThrottled(logger, svc, err)
 	case errors.As(err, &request):
 		return r.reportRequest(logger, svc, request)
 	}
 	return next{}
+}
+
+// reportThrottled is for whatever could not be asked or written yet: a load
+// balancer, a certificate, a backend's droplet.
+func (r *Reconciler) reportThrottled(logger klog.Logger, svc *v1.Service, err error) next {
+	logger.V(2).Info("The API's quota is used up", "err", err)
+	wait := r.throttledFor(err)
+	if r.busyFor(svc)+wait > throttledPatience { // a minute's burst is over soon
+		r.recorder.Tell(svc, events.LoadBalancerRequestFailed, "The API token's quota of calls is used up; the load balancer is worked on as soon as it allows.")
+	}
+	return next{wait: wait, quietly: true}
 }
 
 func (r *Reconciler) reportRequest(logger klog.Logger, svc *v1.Service, err *requestError) next {
@@ -241,13 +254,6 @@ func (r *Reconciler) reportRequest(logger klog.Logger, svc *v1.Service, err *req
 	case doapi.ClassAccount:
 		r.recorder.Tell(svc, events.LoadBalancerRequestFailed, "DigitalOcean refuses the request for the account or its token: "+err.Error()+". Check the token, its scopes and the account's limits.")
 		return next{wait: waitAccount}
-	case doapi.ClassThrottled:
-		wait := r.throttledFor(err)
-		if r.busyFor(svc)+wait <= throttledPatience {
-			return next{wait: wait, quietly: true} // a minute's burst is over soon
-		}
-		r.recorder.Tell(svc, events.LoadBalancerRequestFailed, "The API token's quota of calls is used up; the load balancer is worked on as soon as it allows.")
-		return next{wait: wait, quietly: true}
 	case doapi.ClassConflict:
 		if r.busyFor(svc) >= busyPatience {
 			r.recorder.Tell(svc, events.LoadBalancerRequestFailed, err.Error()+". It is tried again every few seconds.")

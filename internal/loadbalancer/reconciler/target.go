@@ -23,11 +23,14 @@ type Target struct {
 }
 
 // syncTarget has the tag on the droplets that are backends now. What fails
-// doesn't hold up the Service: it is told at the end.
-func (r *Reconciler) syncTarget(ctx context.Context, w *work) {
+// doesn't hold up the Service: it is told at the end. That it has to wait for the
+// quota does, as for everything else: it goes before all changes, as the few calls
+// serve all Services, those that are awaited among them.
+func (r *Reconciler) syncTarget(ctx context.Context, w *work) error {
 	if !r.target.Wanted {
-		return
+		return nil
 	}
+	ctx = doapi.WithPriority(ctx, doapi.Urgent)
 	_, err := r.target.Tag.Sync(ctx, r.eligible)
 	if doapi.IsNotFound(err) {
 		// One of the droplets is gone, and holds up all others.
@@ -36,6 +39,10 @@ func (r *Reconciler) syncTarget(ctx context.Context, w *work) {
 	if err != nil {
 		w.targetErr = &requestError{"tag the droplets that load balancers send traffic to", err}
 	}
+	if errors.Is(err, doapi.ErrThrottled) {
+		return w.targetErr
+	}
+	return nil
 }
 
 // doubtTarget has the tag's droplets listed anew when a load balancer that
