@@ -49,3 +49,38 @@ func TestDropletsOfOthersAreNotAskedFor(t *testing.T) {
 		s.wantCalls(list)
 	})
 }
+
+// What is held, or wrong with the Service, is no reason to forget its backends.
+func TestBackendsThatCouldNotBeWrittenAreWrittenSoon(t *testing.T) {
+	tests := map[string]func(*stand){
+		"at the first contact": func(s *stand) { s.adopted(resized) },
+		"of an invalid Service": func(s *stand) {
+			s.ready()
+			s.edit(annotation.SizeUnit, "no number")
+		},
+		"of another type": func(s *stand) {
+			s.ready()
+			s.edit(annotation.Type, annotation.TypeRegional)
+		},
+	}
+	for name, prepare := range tests {
+		t.Run(name, func(t *testing.T) {
+			inStand(t, nil, func(s *stand) {
+				prepare(s)
+				s.addNode(simulator.DropletSpec{Name: "a"})
+				s.later(time.Second)
+				fault := s.sim.AddFault(simulator.Fault{Method: "POST", Path: "/v2/load_balancers", Status: 503})
+				s.sync()
+				s.later(20 * time.Second)
+				if n := len(s.mine().DropletIDs); n != 1 {
+					t.Fatalf("%d droplets while the API refuses", n)
+				}
+				s.sim.RemoveFault(fault)
+				s.later(time.Minute)
+				if n := len(s.mine().DropletIDs); n != 2 {
+					t.Errorf("%d droplets a minute later", n)
+				}
+			})
+		})
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"digitalocean-cloud-controller-manager/internal/annotation"
 	"digitalocean-cloud-controller-manager/internal/doapi"
+	"digitalocean-cloud-controller-manager/internal/loadbalancer"
 	"digitalocean-cloud-controller-manager/internal/targets"
 	"digitalocean-cloud-controller-manager/simulator"
 )
@@ -134,5 +135,32 @@ func (s *stand) wantNoWarnings() {
 		if strings.HasPrefix(told, v1.EventTypeWarning) {
 			s.t.Error(told)
 		}
+	}
+}
+
+// Only a request that was sent may have made a load balancer, which is looked for
+// in a list before another is made.
+func TestARequestThatWasNotSentMadeNothing(t *testing.T) {
+	tests := map[string]struct {
+		prepare func(*stand)
+		doubt   bool
+	}{
+		"no quota":      {func(s *stand) { s.useUp(doapi.Urgent) }, false},
+		"answered 500":  {func(s *stand) { s.sim.AddFault(simulator.Fault{Method: "POST", Status: 500}) }, true},
+		"answer broken": {func(s *stand) { s.sim.AddFault(simulator.Fault{Method: "POST", Malformed: true}) }, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inStand(t, nil, func(s *stand) {
+				test.prepare(s)
+				svc := webService(nil)
+				if _, err := s.create(doapi.WithoutWaiting(s.t.Context()), svc, loadbalancer.Desired{}); err == nil {
+					t.Fatal("no error")
+				}
+				if s.hasDoubt(svc) != test.doubt {
+					t.Errorf("doubt: %t", !test.doubt)
+				}
+			})
+		})
 	}
 }

@@ -1,7 +1,6 @@
 package reconciler
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -256,15 +255,32 @@ func (r *Reconciler) keepBackends(ctx context.Context, w *work, lb *godo.LoadBal
 		// The whole is written, and must be as it is now.
 		fresh, err := r.get(ctx, lb.ID, 0, nil)
 		if err != nil {
-			return cmp.Or(invalid, err)
+			return r.keptFailed(ctx, w, lb, invalid, err)
 		}
 		lb, desired.Settings = fresh, settingsOf(fresh)
 		desired.DropletIDs = r.beside(w, lb, backends.DropletIDs)
 	}
 	if err := r.write(ctx, lb, desired); err != nil {
-		klog.FromContext(ctx).V(2).Info("Backends of an invalid Service can't be brought up to date", "id", lb.ID, "err", err)
-		return invalid
+		return r.keptFailed(ctx, w, lb, invalid, &requestError{fmt.Sprintf("change the droplets of load balancer %s", lb.ID), err})
 	}
 	r.tellChanged(ctx, w, lb, changes)
+	return invalid
+}
+
+// keptFailed has backends brought up to date soon that could not be, where time
+// alone helps. It returns why the settings can't be as the Service asks, which is
+// more, if that is no matter of time.
+func (r *Reconciler) keptFailed(ctx context.Context, w *work, lb *godo.LoadBalancer, invalid, err error) error {
+	klog.FromContext(ctx).V(2).Info("Backends can't be brought up to date", "service", klog.KObj(w.svc), "id", lb.ID, "err", err)
+	if doapi.IsNotFound(err) {
+		err = fmt.Errorf("change the droplets of load balancer %s: %w", lb.ID, errGone)
+	}
+	if invalid == nil {
+		return err
+	}
+	switch doapi.Classify(err) {
+	case doapi.ClassThrottled, doapi.ClassConflict, doapi.ClassCloud:
+		r.again.after(keyOf(w.svc), waitUnknown)
+	}
 	return invalid
 }
