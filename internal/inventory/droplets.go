@@ -231,7 +231,7 @@ func (d *Droplets) cached(id int, maxAge time.Duration) (Droplet, bool) {
 
 // get asks for one droplet; several callers for the same one share the answer.
 func (d *Droplets) get(ctx context.Context, id int, p *pace) (Droplet, error) {
-	v, err, _ := d.flights.Do(fmt.Sprint("get ", id), func() (any, error) {
+	v, err := share(&d.flights, fmt.Sprint("get ", id), func() (any, error) {
 		return d.getNow(ctx, id, p)
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"digitalocean-cloud-controller-manager/internal/doapi"
 	"digitalocean-cloud-controller-manager/internal/inventory"
 	"digitalocean-cloud-controller-manager/simulator"
 )
@@ -359,6 +360,31 @@ func TestOthersAskAgainWhereNobodyWatches(t *testing.T) {
 		}
 		if answers < 3 || answers > 6 {
 			t.Errorf("%d answers within three minutes", answers)
+		}
+	})
+}
+
+// Who doesn't wait for the quota is refused alone: others that would wait do, and
+// the API is not in trouble for it.
+func TestWhoDoesNotWaitForTheQuotaHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.nodes(300)
+		w.sweep(time.Minute)
+		time.Sleep(time.Minute)
+		all := func() []int { return w.known }
+		urgent := doapi.WithPriority(t.Context(), doapi.Urgent)
+		for i := range 245 { // the minute's, but for some urgent ones
+			if _, err := w.droplets.Get(urgent, w.known[i], 0, func() []int { return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Second)
+		if _, err := w.droplets.Get(doapi.WithoutWaiting(t.Context()), w.known[0], time.Millisecond, all); !errors.Is(err, doapi.ErrThrottled) {
+			t.Fatalf("who doesn't wait: %v", err)
+		}
+		if _, err := w.droplets.Get(urgent, w.known[1], time.Millisecond, all); err != nil {
+			t.Errorf("an urgent one: %v", err)
 		}
 	})
 }

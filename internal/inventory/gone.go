@@ -71,7 +71,7 @@ func (d *Droplets) vouch(ctx context.Context, except int, seen bool, p *pace) er
 		return errors.New("this process has seen nothing of the cluster yet")
 	}
 	err := d.vouchNow(ctx, witnesses, p)
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, doapi.ErrThrottled) {
 		// Said of one droplet, it holds for the others for a while.
 		d.mu.Lock()
 		defer d.mu.Unlock()

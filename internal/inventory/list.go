@@ -27,7 +27,7 @@ func (d *Droplets) listAll(ctx context.Context, maxAge time.Duration) error {
 // refresh reads a list, unless one of the kind was begun at most maxAge ago or
 // the API is in trouble. Callers at the same time share it.
 func (d *Droplets) refresh(kind string, maxAge time.Duration, at *time.Time, read func() error) error {
-	_, err, _ := d.flights.Do(kind, func() (any, error) {
+	_, err := share(&d.flights, kind, func() (any, error) {
 		if d.within(maxAge, at) {
 			return nil, nil // by whoever was just before us
 		}

@@ -116,7 +116,7 @@ func (l *LoadBalancers) listIsCheaper(maxAge time.Duration, peers []string) bool
 }
 
 func (l *LoadBalancers) read(ctx context.Context, id string) (*godo.LoadBalancer, error) {
-	answer, err, _ := l.flights.Do("get "+id, func() (any, error) {
+	answer, err := share(&l.flights, "get "+id, func() (any, error) {
 		begun := l.clock.Now()
 		lb, _, err := l.api.Get(ctx, id)
 		if doapi.IsNotFound(err) {
@@ -142,7 +142,7 @@ func (l *LoadBalancers) read(ctx context.Context, id string) (*godo.LoadBalancer
 // All returns every load balancer of the account as of at most maxAge ago, in no
 // order. The caller must not change what it gets.
 func (l *LoadBalancers) All(ctx context.Context, maxAge time.Duration) ([]*godo.LoadBalancer, error) {
-	_, err, _ := l.flights.Do("list", func() (any, error) {
+	_, err := share(&l.flights, "list", func() (any, error) {
 		if l.listedWithin(maxAge) {
 			return nil, nil
 		}

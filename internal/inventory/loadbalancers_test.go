@@ -2,6 +2,7 @@ package inventory_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -285,4 +286,36 @@ func TestAnAnswerOfSomethingElseIsAnError(t *testing.T) {
 	if lb, err := snapshot.Get(context.Background(), "id", 0, func() []string { return nil }); err == nil {
 		t.Errorf("got %v", lb)
 	}
+}
+
+// refusing keeps callers back that don't wait for the quota, after a second.
+type refusing struct{ inventory.LoadBalancerAPI }
+
+func (r refusing) List(ctx context.Context, o *godo.ListOptions) ([]godo.LoadBalancer, *godo.Response, error) {
+	time.Sleep(time.Second)
+	if doapi.PriorityOf(ctx) < doapi.Urgent {
+		return nil, nil, &doapi.ThrottledError{Priority: doapi.PriorityOf(ctx)}
+	}
+	return r.LoadBalancerAPI.List(ctx, o)
+}
+
+func TestWhoIsKeptBackForTheQuotaIsKeptBackAlone(t *testing.T) {
+	inShelf(t, 1, func(s *shelf, _ []string) {
+		s.LoadBalancers = inventory.NewLoadBalancers(refusing{s.client.LoadBalancers}, clock.RealClock{})
+		errs := make(chan error)
+		all := func(p doapi.Priority) {
+			_, err := s.All(doapi.WithPriority(s.t.Context(), p), 0)
+			errs <- err
+		}
+		go all(doapi.Normal)
+		time.Sleep(time.Millisecond)
+		go all(doapi.Urgent)
+		if err := <-errs; !errors.Is(err, doapi.ErrThrottled) {
+			s.t.Errorf("the first: %v", err)
+		}
+		if err := <-errs; err != nil {
+			s.t.Errorf("the urgent one: %v", err)
+		}
+		s.wantCalls("the urgent one's", "GET ")
+	})
 }

@@ -41,8 +41,9 @@ func (d *Droplets) noteTrouble(err error, weight int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch class := doapi.Classify(err); {
-	case errors.Is(err, context.Canceled), errors.Is(err, ErrNotNow):
-		// The caller gave up, or nobody was asked: it says nothing of the API.
+	case errors.Is(err, context.Canceled), errors.Is(err, ErrNotNow), errors.Is(err, doapi.ErrThrottled):
+		// The caller gave up, or nobody was asked: it says nothing of the API. What
+		// was kept back for the quota may not be for a more urgent caller.
 	case class == doapi.ClassCloud, class == doapi.ClassAccount, class == doapi.ClassThrottled:
 		d.trouble.failures += weight
 		d.trouble.err = err
