@@ -168,9 +168,15 @@ func crashPaths() map[string]crashPath {
 		"id stripped":       {web, annotated(annotation.LoadBalancerID, ""), []string{patch}, 1, false},
 		"all stripped":      {web, annotated(annotation.LoadBalancerID, "", annotation.Type, "", annotation.DefaultsVersion, ""), []string{patch}, 1, false},
 
-		"tag targeted":           {web, targeting(true), []string{tag, "POST tags", tag, put}, 1, false},
-		"tag targeted, new Node": {both(targeting(true), web), joined, []string{tag}, 1, false},
-		"tag targeted no more":   {both(targeting(true), web), targeting(false), []string{put, "DELETE tags/*"}, 1, false},
+		"tag targeted":            {web, targeting(true), []string{tag, "POST tags", tag, put}, 1, false},
+		"tag targeted, new Node":  {both(targeting(true), web), joined, []string{tag}, 1, false},
+		"tag targeted, Node goes": {both(joinedFirst, both(targeting(true), web)), left, []string{untag}, 1, false},
+		"tag targeted no more":    {both(targeting(true), web), targeting(false), []string{put, "DELETE tags/*"}, 1, false},
+
+		"ciphers asked for":         {secured, annotated(annotation.TLSCipherPolicy, annotation.CiphersStrong), []string{patch, put}, 1, false},
+		"ciphers asked for no more": {both(secured, annotated(annotation.TLSCipherPolicy, annotation.CiphersStrong)), annotated(annotation.TLSCipherPolicy, ""), []string{put, patch}, 1, false},
+		"dry run":                   {web, annotated(annotation.DryRun, "true", annotation.SizeUnit, "3"), []string{patch}, 1, false},
+		"dry run is over":           {settled(web, annotated(annotation.DryRun, "true", annotation.SizeUnit, "3")), annotated(annotation.DryRun, ""), []string{patch, put}, 1, false},
 	}
 }
 
