@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -21,8 +22,7 @@ const (
 	lbID = "99999999-2222-4333-8444-555555555555"
 )
 
-// served is a world with one Node and one Service, in which all is well but for
-// the firewall, which is judged by itself.
+// served is a world with one Node and one Service, in which all is well.
 func served(t *testing.T) *world {
 	t.Helper()
 	svc := &v1.Service{
@@ -51,8 +51,28 @@ func served(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	lb.ID, lb.IP, lb.Status, lb.Region = lbID, "192.0.2.1", "active", &godo.Region{Slug: region}
-	w.balancers = []*godo.LoadBalancer{lb}
+	w.balancers, w.firewalls = []*godo.LoadBalancer{lb}, []*godo.Firewall{openedFor(lb)}
 	return w
+}
+
+// openedFor is the firewall that lets the load balancer's traffic in.
+func openedFor(lb *godo.LoadBalancer) *godo.Firewall {
+	all := []string{"0.0.0.0/0", "::/0"}
+	fw := &godo.Firewall{
+		Name: firewallName, Tags: []string{workerTag},
+		InboundRules: []godo.InboundRule{
+			{Protocol: "tcp", PortRange: "80", Sources: &godo.Sources{Addresses: all}},
+			{Protocol: "tcp", PortRange: "10256", Sources: &godo.Sources{LoadBalancerUIDs: []string{lb.ID}}},
+		},
+	}
+	for _, protocol := range []string{"icmp", "tcp", "udp"} {
+		rule := godo.OutboundRule{Protocol: protocol, PortRange: "all", Destinations: &godo.Destinations{Addresses: all}}
+		if protocol == "icmp" {
+			rule.PortRange = ""
+		}
+		fw.OutboundRules = append(fw.OutboundRules, rule)
+	}
+	return fw
 }
 
 func TestInvariantsNoticeEveryHarm(t *testing.T) {
@@ -85,19 +105,19 @@ func TestInvariantsNoticeEveryHarm(t *testing.T) {
 			w.narrow()
 			w.balancers[0].DropletIDs = nil
 		}, "droplets"},
-		"no firewall":          {func(w *world) { w.firewalls = nil }, ""},
-		"disowned: not judged": {func(w *world) { w.services[0].Annotations[annotation.Disown], w.balancers[0].SizeUnit = "true", 9 }, ""},
+		"no firewall":      {func(w *world) { w.firewalls = nil }, "there are 0 firewalls"},
+		"two firewalls":    {func(w *world) { w.firewalls = append(w.firewalls, w.firewalls[0]) }, "there are 2 firewalls"},
+		"too few openings": {func(w *world) { w.firewalls[0].InboundRules = nil }, "+inbound tcp 80"},
+		"too many openings": {func(w *world) {
+			w.firewalls[0].InboundRules[0].PortRange = "80-81"
+		}, "-inbound tcp 81"},
+		"another tag's droplets are open": {func(w *world) { w.firewalls[0].Tags = []string{"all"} }, "tag"},
+		"disowned: not judged":            {func(w *world) { w.services[0].Annotations[annotation.Disown], w.balancers[0].SizeUnit = "true", 9 }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := served(t)
 			test.harm(w)
-			var found []string
-			for _, v := range w.violations() {
-				if !strings.HasPrefix(v, "the firewall is exact: there are 0") {
-					found = append(found, v)
-				}
-			}
-			all := strings.Join(found, "\n")
+			all := strings.Join(w.violations(), "\n")
 			if test.want == "" && all != "" || !strings.Contains(all, test.want) {
 				t.Errorf("found %q, want %q", all, test.want)
 			}
@@ -116,6 +136,7 @@ func (w *world) double() {
 // and list droplets where others target the tag.
 func (w *world) narrow() {
 	w.targetTag, w.balancers[0].Network = true, annotation.NetworkInternal
+	w.firewalls[0].InboundRules = nil // nothing comes from outside
 	d := w.droplets[1]
 	d.Tags = []string{"k8s-backends:" + clusterID}
 	w.droplets[1] = d
@@ -160,4 +181,44 @@ func TestQuotaAndMisdirectedWritesAreNoticed(t *testing.T) {
 	if theirs.isMeant(simulator.Request{Method: "PUT", Path: "/v2/load_balancers/ours"}) {
 		t.Error("ours is taken for theirs")
 	}
+}
+
+// A Node that somebody else removes is a murder while its droplet lives.
+func TestRemovedNodesAreNoticed(t *testing.T) {
+	sim := simulator.New()
+	lives, gone := sim.AddDroplet(simulator.DropletSpec{Name: "lives"}), sim.AddDroplet(simulator.DropletSpec{Name: "gone"})
+	if err := sim.DeleteDroplet(gone.ID); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		node     v1.Node
+		expected bool // by the storm itself
+		murders  int
+	}{
+		"its droplet lives":                    {nodeOf("lives", lives.ID), false, 1},
+		"by name, as it has no provider ID":    {nodeOf("lives", 0), false, 1},
+		"its droplet is gone":                  {nodeOf("gone", gone.ID), false, 0},
+		"the storm removes it":                 {nodeOf("lives", lives.ID), true, 0},
+		"another droplet of its name replaced": {nodeOf("lives", gone.ID), false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &record{storm: &storm{sim: sim}, nodes: map[string]*v1.Node{}, removing: map[string]bool{}}
+			r.nodeIs(&test.node)
+			if test.expected {
+				r.willRemove(&test.node)
+			}
+			r.nodeGone(&test.node)
+			if len(r.murders) != test.murders {
+				t.Errorf("murders: %q, want %d", r.murders, test.murders)
+			}
+		})
+	}
+}
+
+func nodeOf(name string, droplet int) v1.Node {
+	node := v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
+	if droplet != 0 {
+		node.Spec.ProviderID = fmt.Sprint("digitalocean://", droplet)
+	}
+	return node
 }

@@ -26,11 +26,11 @@ func (l *Log) String() string {
 	return l.buffer.String()
 }
 
-// Faults are what no log of the manager may ever hold: panics, data races of our
-// own, and the token.
+// Faults are what no log of the manager may ever hold: panics, also those that it
+// survives, data races of our own, and the token.
 func Faults(log, token string) []string {
 	var faults []string
-	for _, bad := range []string{"panic:", "goroutine 1 [", token, "Observed a panic"} {
+	for _, bad := range []string{"panic:", "goroutine 1 [", token, "Observed a panic", "A defect "} {
 		if strings.Contains(log, bad) {
 			faults = append(faults, "the manager's log has "+bad)
 		}
