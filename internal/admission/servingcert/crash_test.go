@@ -2,7 +2,6 @@ package servingcert
 
 import (
 	"fmt"
-
 	"testing"
 
 	testingclock "k8s.io/utils/clock/testing"

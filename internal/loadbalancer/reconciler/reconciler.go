@@ -217,7 +217,8 @@ func (r *Reconciler) EnsureLoadBalancer(ctx context.Context, _ string, svc *v1.S
 		ctx = doapi.WithoutWaiting(ctx)
 		var ok bool
 		if unlock, ok = r.locks.tryLock(string(svc.UID)); !ok {
-			r.again.after(keyOf(svc), 0)
+			// The lister may not show yet what the framework wrote just now.
+			r.again.after(keyOf(svc), quiet)
 			return svc.Status.LoadBalancer.DeepCopy(), nil
 		}
 	}
