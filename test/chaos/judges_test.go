@@ -2,6 +2,8 @@ package chaos
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -221,4 +223,28 @@ func nodeOf(name string, droplet int) v1.Node {
 		node.Spec.ProviderID = fmt.Sprint("digitalocean://", droplet)
 	}
 	return node
+}
+
+// Also one that is deleted at once is known to have been made by us.
+func TestEveryLoadBalancerThatWeMakeIsRecorded(t *testing.T) {
+	sim := simulator.New()
+	s := &storm{sim: sim}
+	s.record = &record{storm: s, born: map[string]types.UID{}}
+	handler := s.witnessed(sim)
+	do := func(method, path, body string) {
+		t.Helper()
+		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer any")
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		if handler.ServeHTTP(w, r); w.Code/100 != 2 {
+			t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+		}
+	}
+	do(http.MethodPost, "/v2/load_balancers", `{"name":"a","region":"nyc3","tags":["`+markPrefix+string(uid)+`"],
+		"forwarding_rules":[{"entry_protocol":"tcp","entry_port":80,"target_protocol":"tcp","target_port":80}]}`)
+	do(http.MethodDelete, "/v2/load_balancers/"+sim.LoadBalancers()[0].ID, "")
+	if bad := misdirected(sim.Requests(), s.record.born); len(bad) > 0 {
+		t.Error(bad)
+	}
 }

@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,7 +71,7 @@ func prepare(ctx context.Context, t *testing.T, p plan.Plan, seed uint64) *storm
 	)
 	s.strangers = settle(t, s.sim)
 	var err error
-	if s.api, err = sandbox.StartAPI(ctx, harness.Conforming(t, s.sim)); err != nil {
+	if s.api, err = sandbox.StartAPI(ctx, s.witnessed(harness.Conforming(t, s.sim))); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.api.Stop() })
@@ -86,6 +87,17 @@ func prepare(ctx context.Context, t *testing.T, p plan.Plan, seed uint64) *storm
 		}
 	}
 	return s
+}
+
+// witnessed has it recorded for whom a load balancer was made before anything is
+// written to it, however soon that is.
+func (s *storm) witnessed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && onBalancer.MatchString(r.URL.Path) {
+			s.record.look(s.sim.LoadBalancers())
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (s *storm) startControlPlane() {
