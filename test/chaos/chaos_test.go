@@ -185,9 +185,15 @@ func (s *storm) grown() []string {
 			return []string{err.Error()}
 		}
 		s.t.Logf("manager %s: %.0f goroutines, %.0f MiB", m.name, goroutines, memory/(1<<20))
-		if goroutines > maxGoroutines || memory > maxMemory*factor {
+		if isTooMuch(goroutines, memory, factor) {
 			bad = append(bad, fmt.Sprintf("manager %s has %.0f goroutines and %.0f MiB", m.name, goroutines, memory/(1<<20)))
 		}
 	}
 	return bad
+}
+
+// isTooMuch tells whether a manager takes more than it should. factor is for the
+// memory of the race detector.
+func isTooMuch(goroutines, bytes, factor float64) bool {
+	return goroutines > maxGoroutines || bytes > maxMemory*factor
 }

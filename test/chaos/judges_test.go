@@ -248,3 +248,17 @@ func TestEveryLoadBalancerThatWeMakeIsRecorded(t *testing.T) {
 		t.Error(bad)
 	}
 }
+
+func TestGrowthAndRefusalsAreNoticed(t *testing.T) {
+	usual, much := float64(maxGoroutines), float64(maxMemory)
+	if isTooMuch(usual, much, 1) || !isTooMuch(usual+1, much, 1) || !isTooMuch(usual, much+1, 1) || isTooMuch(usual, 2*much, 2) {
+		t.Error("goroutines and memory aren't judged")
+	}
+	var refused []simulator.Request
+	for range refusedPerStart + 1 {
+		refused = append(refused, simulator.Request{Status: http.StatusTooManyRequests})
+	}
+	if len(overQuota(refused, 1)) == 0 || len(overQuota(refused, 2)) != 0 {
+		t.Error("refused requests aren't judged")
+	}
+}
