@@ -68,7 +68,10 @@ func newStand(ctx context.Context, t *testing.T, c cell, binary string) *stand {
 	}
 	s := &stand{t: t, ctx: ctx, cell: c, binary: binary, audit: filepath.Join(directory, "audit.log"), droplets: map[string]int{}}
 	s.plane, err = sandbox.StartControlPlane(ctx, assets, sandbox.ControlPlaneOptions{
-		Args: map[string]string{"audit-policy-file": policy, "audit-log-path": s.audit},
+		Args: map[string]string{
+			"audit-policy-file": policy, "audit-log-path": s.audit,
+			"service-cluster-ip-range": "10.96.0.0/16", // the default has room for 254 Services
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
