@@ -116,6 +116,10 @@ func (r *Reconciler) fill(ctx context.Context, w *work, node *v1.Node, c *loadba
 // when it is looked at again where the API's word isn't definite.
 const goneAge = 10 * time.Second
 
+// unclearPatience is how long droplets without a Node may stay backends as the API
+// doesn't tell whether they are gone.
+const unclearPatience = 5 * time.Minute
+
 // withoutGone returns the load balancer without the backends whose droplets are
 // gone by the API's definite word: DigitalOcean takes those out by itself. To
 // ask for a droplet is one call or two for all load balancers, to take it out of
@@ -146,9 +150,10 @@ func (r *Reconciler) withoutGone(ctx context.Context, w *work, lb *godo.LoadBala
 
 // keptForNow adds the droplets that are unclear to what is desired, where no
 // settings are to be written with it anyhow: most of them are gone, and nothing
-// is left to do when that is known.
+// is left to do when that is known. A droplet that stays unclear goes after a
+// while.
 func (r *Reconciler) keptForNow(w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired, unclear []int) loadbalancer.Desired {
-	if len(unclear) == 0 {
+	if unclear = r.stillPatient(w.svc, unclear); len(unclear) == 0 {
 		return desired
 	}
 	if changes, _ := r.differences(w, lb, desired); len(loadbalancer.Of(loadbalancer.ChangeSettings, changes)) > 0 {
@@ -157,6 +162,24 @@ func (r *Reconciler) keptForNow(w *work, lb *godo.LoadBalancer, desired loadbala
 	desired.DropletIDs = slices.Sorted(slices.Values(slices.Concat(desired.DropletIDs, unclear)))
 	r.again.after(keyOf(w.svc), goneAge)
 	return desired
+}
+
+// stillPatient notes which droplets are unclear, and returns those that aren't for
+// too long.
+func (r *Reconciler) stillPatient(svc *v1.Service, unclear []int) []int {
+	before, now := r.recall(svc).unclear, r.clock.Now()
+	if len(before)+len(unclear) == 0 {
+		return nil
+	}
+	since := make(map[int]time.Time, len(unclear))
+	for _, id := range unclear {
+		since[id] = now
+		if begun, known := before[id]; known {
+			since[id] = begun
+		}
+	}
+	r.note(svc, func(m *memory) { m.unclear = since })
+	return slices.DeleteFunc(unclear, func(id int) bool { return now.Sub(since[id]) >= unclearPatience })
 }
 
 // withoutNode are the backends that go and have no Node; one that has tells of

@@ -84,3 +84,26 @@ func TestBackendsThatCouldNotBeWrittenAreWrittenSoon(t *testing.T) {
 		})
 	}
 }
+
+// A droplet of which nothing definite is ever known is no backend for ever.
+func TestADropletThatStaysUnclearIsTakenOutAfterAWhile(t *testing.T) {
+	inStand(t, nil, func(s *stand) {
+		a := s.addNode(simulator.DropletSpec{Name: "a"})
+		s.ready()
+		s.amongMany()
+		s.removeNode("a")
+		s.sim.AddFault(simulator.Fault{Method: "GET", Path: fmt.Sprint("/v2/droplets/", a.ID), Status: 500})
+		s.sync()
+		s.later(time.Minute)
+		if n := len(s.mine().DropletIDs); n != 2 {
+			t.Errorf("%d droplets while it isn't clear yet", n)
+		}
+		s.later(2 * unclearPatience)
+		if n := len(s.mine().DropletIDs); n != 1 {
+			t.Errorf("%d droplets in the end", n)
+		}
+		s.calls()
+		s.later(time.Hour)
+		s.wantCalls()
+	})
+}

@@ -19,6 +19,9 @@ type memory struct {
 	// drift is what somebody else changed and was told of, while it is not put
 	// back.
 	drift string
+	// unclear is since when it isn't clear whether droplets without a Node are
+	// gone, of those of which it isn't now. It is replaced, never changed.
+	unclear map[int]time.Time
 	// postponed is until when another try would only fail again.
 	postponed time.Time
 }
