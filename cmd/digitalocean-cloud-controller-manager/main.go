@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -26,6 +27,7 @@ import (
 )
 
 func main() {
+	spareMemory()
 	command, err := newCommand(genericapiserver.SetupSignalHandler())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -51,6 +53,19 @@ func run(command *cobra.Command) int {
 		fmt.Fprintln(os.Stderr, "Error:", err)
 	}
 	return 1
+}
+
+// gcPercent is how much garbage may gather, in percent of what is in use, unless
+// the environment variable GOGC says otherwise. Thousands of Nodes are watched
+// and hundreds of load balancers listed with thousands of droplets each, which is
+// much garbage and little work: half of the default's memory costs hardly any
+// time.
+const gcPercent = 40
+
+func spareMemory() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 }
 
 func newCommand(stop <-chan struct{}) (*cobra.Command, error) {
