@@ -47,6 +47,8 @@ type LoadBalancers struct {
 	// listed is when the last whole list was begun.
 	listed time.Time
 	total  int
+	// droplets are those that were seen last behind a load balancer.
+	droplets []int
 }
 
 type balancer struct {
@@ -204,7 +206,18 @@ func (l *LoadBalancers) put(lb *godo.LoadBalancer, read time.Time) {
 		return
 	}
 	made := old.made && old.state.Status == lb.Status
+	l.shareDroplets(lb)
 	l.byID[lb.ID] = balancer{state: lb, read: read, written: old.written, made: made}
+}
+
+// shareDroplets has load balancers with the same droplets share one slice of
+// them: that is all of a cluster's, and there may be hundreds with thousands of
+// droplets each. Nobody changes a state. l.mu is held.
+func (l *LoadBalancers) shareDroplets(lb *godo.LoadBalancer) {
+	if !slices.Equal(lb.DropletIDs, l.droplets) {
+		l.droplets = slices.Clone(lb.DropletIDs) // without the room to grow that decoding leaves
+	}
+	lb.DropletIDs = l.droplets
 }
 
 // Created notes a load balancer that this process made, as the API answered.
@@ -212,6 +225,7 @@ func (l *LoadBalancers) Created(lb *godo.LoadBalancer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock.Now()
+	l.shareDroplets(lb)
 	l.byID[lb.ID] = balancer{state: lb, read: now, written: now, made: true}
 }
 
@@ -220,6 +234,7 @@ func (l *LoadBalancers) Written(lb *godo.LoadBalancer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock.Now()
+	l.shareDroplets(lb)
 	l.byID[lb.ID] = balancer{state: lb, read: now, written: now}
 }
 
@@ -239,6 +254,7 @@ func (l *LoadBalancers) WrittenDroplets(id string, add, remove []int) {
 			lb.DropletIDs = append(lb.DropletIDs, id)
 		}
 	}
+	l.shareDroplets(&lb)
 	b.state, b.written, b.made = &lb, l.clock.Now(), false
 	l.byID[id] = b
 }

@@ -123,6 +123,9 @@ func (r *Reconciler) change(ctx context.Context, w *work, lb *godo.LoadBalancer,
 // first contact.
 func (r *Reconciler) agree(ctx context.Context, w *work, lb *godo.LoadBalancer, desired loadbalancer.Desired) error {
 	backends := w.spec.Manage == annotation.ManageBackends
+	if known, ok := r.balancers.Known(lb.ID); ok && slices.Equal(known.DropletIDs, desired.DropletIDs) {
+		desired.DropletIDs = known.DropletIDs // which many load balancers share
+	}
 	r.note(w.svc, func(m *memory) {
 		m.agreed = agreement{id: lb.ID, settings: &desired.Settings, named: w.spec.Name != "" && !backends, backends: backends}
 		m.contact = contact{}
