@@ -106,9 +106,22 @@ func (s Settings) Normalized() Settings {
 	return s
 }
 
-// set returns the values sorted and without duplicates; nil for none.
+// set returns the values sorted and without duplicates; nil for none. It may be
+// the same slice.
 func set[T cmp.Ordered](values []T) []T {
-	return slices.Compact(slices.Sorted(slices.Values(values)))
+	if len(values) == 0 {
+		return nil
+	}
+	if !slices.IsSorted(values) {
+		values = slices.Clone(values)
+		slices.Sort(values)
+	}
+	for i := range values[1:] {
+		if values[i] == values[i+1] {
+			return slices.Compact(slices.Clone(values))
+		}
+	}
+	return values
 }
 
 // maxDefaultName is what some clouds bound names to; the framework's default

@@ -69,6 +69,9 @@ func Split[T comparable](desired, actual []T) (add, remove []T) {
 
 // missing returns the values that are not among others.
 func missing[T comparable](values, others []T) []T {
+	if slices.Equal(values, others) {
+		return nil // most often, with thousands of them
+	}
 	known := make(map[T]bool, len(others))
 	for _, v := range others {
 		known[v] = true
